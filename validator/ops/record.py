@@ -1,0 +1,68 @@
+"""The one record that tells everything the validator knows of an operation."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..evaluate.machine import Machine
+    from ..read.ir import Op
+    from ..relate.walk import Walk
+
+
+class Theory(enum.Enum):
+    """The arithmetic a proof needs; each one accepts everything the ones before it prove."""
+
+    EXACT = "exact"
+    REASSOCIATED = "reassociated"
+    REAL = "real"
+
+
+class Family(enum.Enum):
+    """The chapter an op stands in, in the op table and in the folder `ops/`."""
+
+    ELEMENTWISE = "elementwise"
+    MOVEMENT = "movement"
+    REDUCTION = "reduction"
+    CONTRACTION = "contraction"
+    INDEXING = "indexing"
+    COLLECTIVE = "collective"
+    ORDER = "order"
+    CONTROL = "control"
+    RANDOM = "random"
+    OPAQUE = "opaque"
+
+
+Evaluate = Callable[["Machine", "Op", list[Any]], list[Any]]
+Relate = Callable[["Walk", "Op", list[Any]], list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class OpRecord:
+    """One op: the attributes that bear meaning, how it relates, how it evaluates, and its line in the op table.
+
+    `evaluate(machine, op, operands)` takes and returns numpy arrays with a leading device axis.
+    `relate(walk, op, values)` takes and returns relational values; an op without one is opaque to the prover and is
+    reported as UNSUPPORTED, never skipped. An attribute that is neither in `attributes` nor in `ignored` makes the op UNSUPPORTED.
+    """
+
+    name: str
+    family: Family
+    doc: str
+    evaluate: Evaluate
+    relate: Relate | None = None
+    attributes: frozenset[str] = frozenset()
+    ignored: frozenset[str] = frozenset()
+    """Attributes that cannot change a result: layouts, precision hints, channel numbers."""
+
+
+def table(records: Iterable[OpRecord]) -> Mapping[str, OpRecord]:
+    """The records by op name; two records of one name are a programming error."""
+    by_name: dict[str, OpRecord] = {}
+    for record in records:
+        assert record.name not in by_name, f"two records for {record.name}"
+        by_name[record.name] = record
+    return by_name
