@@ -1,0 +1,327 @@
+"""Interned integer relations and sets, with every operation on them remembered.
+
+This package is the only user of isl. A `Rel` relates points (device coordinates, then a local index) to indices of an
+atom; a `Dom` is a set of points. Both are interned: equal text or equal isl objects give the same Python object, so
+memo keys are small unique numbers. The store holds a reference to every object it hands out, which keeps those
+numbers unique for its whole life (a memo keyed by the address of a freed isl object would change verdicts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import islpy as isl
+
+
+class RelationLimitError(Exception):
+    """isl gave up on one operation (too many disjuncts or too much work); the caller must treat it as unknown."""
+
+
+class Rel:
+    """One relation between integer tuples. Create it through a `Store`."""
+
+    __slots__ = ("arity_in", "arity_out", "map", "number")
+
+    def __init__(self, number: int, raw: isl.Map) -> None:
+        self.number = number
+        self.map = raw
+        self.arity_in: int = raw.dim(isl.dim_type.in_)
+        self.arity_out: int = raw.dim(isl.dim_type.out)
+
+    def __repr__(self) -> str:
+        return f"Rel#{self.number} {self.map}"
+
+
+class Dom:
+    """One set of integer tuples. Create it through a `Store`."""
+
+    __slots__ = ("arity", "number", "set")
+
+    def __init__(self, number: int, raw: isl.Set) -> None:
+        self.number = number
+        self.set = raw
+        self.arity: int = raw.dim(isl.dim_type.set)
+
+    def __repr__(self) -> str:
+        return f"Dom#{self.number} {self.set}"
+
+
+MAX_DISJUNCTS = 400
+"""A relation of more basic pieces than this is given up on: every later operation would multiply them."""
+
+MAX_OPERATIONS = 60_000_000
+"""isl's own operation budget for one call; it does not stop everything, so callers also run under a time limit."""
+
+
+class Store:
+    """All relations of one validation, interned, with memoised operations and counters for reports."""
+
+    def __init__(self) -> None:
+        self._rels: dict[int, list[Rel]] = {}
+        self._doms: dict[int, list[Dom]] = {}
+        self._texts: dict[str, Rel | Dom] = {}
+        self._memo: dict[tuple[Any, ...], Any] = {}
+        self._count = 0
+        self.hits = 0
+        self.misses = 0
+        context = isl.DEFAULT_CONTEXT
+        context.set_max_operations(MAX_OPERATIONS)
+
+    # interning ------------------------------------------------------------------------------------------------------
+
+    def rel(self, text: str) -> Rel:
+        """The relation written in isl's notation, e.g. `{[d0,i0] -> [x] : x = 4d0 + i0 and 0 <= i0 < 4}`."""
+        found = self._texts.get(text)
+        if found is None:
+            found = self._texts[text] = self.intern(isl.Map(text))
+        assert isinstance(found, Rel)
+        return found
+
+    def dom(self, text: str) -> Dom:
+        """The set written in isl's notation."""
+        found = self._texts.get(text)
+        if found is None:
+            found = self._texts[text] = self.intern_set(isl.Set(text))
+        assert isinstance(found, Dom)
+        return found
+
+    def intern(self, raw: isl.Map) -> Rel:
+        """The one `Rel` for this isl map."""
+        raw = raw.coalesce()
+        if raw.n_basic_map() > MAX_DISJUNCTS:
+            raise RelationLimitError(f"a relation fell into {raw.n_basic_map()} pieces")
+        bucket = self._rels.setdefault(hash(raw), [])
+        for known in bucket:
+            if known.map.plain_is_equal(raw):
+                return known
+        self._count += 1
+        made = Rel(self._count, raw)
+        bucket.append(made)
+        return made
+
+    def intern_set(self, raw: isl.Set) -> Dom:
+        """The one `Dom` for this isl set."""
+        raw = raw.coalesce()
+        if raw.n_basic_set() > MAX_DISJUNCTS:
+            raise RelationLimitError(f"a set fell into {raw.n_basic_set()} pieces")
+        bucket = self._doms.setdefault(hash(raw), [])
+        for known in bucket:
+            if known.set.plain_is_equal(raw):
+                return known
+        self._count += 1
+        made = Dom(self._count, raw)
+        bucket.append(made)
+        return made
+
+    def _memoised(self, key: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
+        found = self._memo.get(key)
+        if found is None:
+            self.misses += 1
+            isl.DEFAULT_CONTEXT.reset_operations()
+            try:
+                found = compute()
+            except isl.Error as error:
+                raise RelationLimitError(f"isl gave up on '{key[0]}'") from error
+            self._memo[key] = found
+        else:
+            self.hits += 1
+        return found
+
+    # relations ------------------------------------------------------------------------------------------------------
+
+    def compose(self, first: Rel, second: Rel) -> Rel:
+        """p -> x where first relates p to q and second relates q to x."""
+        return self._memoised(
+            ("compose", first.number, second.number), lambda: self.intern(first.map.apply_range(second.map))
+        )
+
+    def reverse(self, rel: Rel) -> Rel:
+        return self._memoised(("reverse", rel.number), lambda: self.intern(rel.map.reverse()))
+
+    def pair(self, first: Rel, second: Rel) -> Rel:
+        """p -> (x, y), the flat product over a shared point."""
+        return self._memoised(
+            ("pair", first.number, second.number), lambda: self.intern(first.map.flat_range_product(second.map))
+        )
+
+    def side_by_side(self, first: Rel, second: Rel) -> Rel:
+        """(p, q) -> (x, y), the flat product over unrelated points."""
+        return self._memoised(
+            ("side_by_side", first.number, second.number), lambda: self.intern(first.map.flat_product(second.map))
+        )
+
+    def union(self, first: Rel, second: Rel) -> Rel:
+        if first is second:
+            return first
+        return self._memoised(("union", first.number, second.number), lambda: self.intern(first.map.union(second.map)))
+
+    def minus(self, first: Rel, second: Rel) -> Rel:
+        return self._memoised(
+            ("minus", first.number, second.number), lambda: self.intern(first.map.subtract(second.map))
+        )
+
+    def meet(self, first: Rel, second: Rel) -> Rel:
+        if first is second:
+            return first
+        return self._memoised(
+            ("meet", first.number, second.number), lambda: self.intern(first.map.intersect(second.map))
+        )
+
+    def restrict(self, rel: Rel, dom: Dom) -> Rel:
+        """The relation on those points only."""
+        return self._memoised(
+            ("restrict", rel.number, dom.number), lambda: self.intern(rel.map.intersect_domain(dom.set))
+        )
+
+    def restrict_range(self, rel: Rel, dom: Dom) -> Rel:
+        return self._memoised(
+            ("restrict_range", rel.number, dom.number), lambda: self.intern(rel.map.intersect_range(dom.set))
+        )
+
+    def lexmin(self, rel: Rel) -> Rel:
+        """p -> the least x of each p."""
+        return self._memoised(("lexmin", rel.number), lambda: self.intern(rel.map.lexmin()))
+
+    def lexmax(self, rel: Rel) -> Rel:
+        return self._memoised(("lexmax", rel.number), lambda: self.intern(rel.map.lexmax()))
+
+    def domain(self, rel: Rel) -> Dom:
+        return self._memoised(("domain", rel.number), lambda: self.intern_set(rel.map.domain()))
+
+    def range(self, rel: Rel) -> Dom:
+        return self._memoised(("range", rel.number), lambda: self.intern_set(rel.map.range()))
+
+    def identity_on(self, dom: Dom) -> Rel:
+        return self._memoised(("identity", dom.number), lambda: self.intern(dom.set.identity()))
+
+    def project_out(self, rel: Rel, first: int, count: int) -> Rel:
+        """Forget `count` dimensions of the range from `first` on."""
+        if count == 0:
+            return rel
+        return self._memoised(
+            ("project_out", rel.number, first, count),
+            lambda: self.intern(rel.map.project_out(isl.dim_type.out, first, count)),
+        )
+
+    def fix_range(self, rel: Rel, position: int, value: int) -> Rel:
+        """Only those pairs whose range dimension `position` has this value."""
+        return self._memoised(
+            ("fix_range", rel.number, position, value),
+            lambda: self.intern(rel.map.fix_val(isl.dim_type.out, position, isl.Val(value))),
+        )
+
+    def fix_domain(self, rel: Rel, position: int, value: int) -> Rel:
+        return self._memoised(
+            ("fix_domain", rel.number, position, value),
+            lambda: self.intern(rel.map.fix_val(isl.dim_type.in_, position, isl.Val(value))),
+        )
+
+    # sets -----------------------------------------------------------------------------------------------------------
+
+    def set_union(self, first: Dom, second: Dom) -> Dom:
+        if first is second:
+            return first
+        return self._memoised(
+            ("set_union", first.number, second.number), lambda: self.intern_set(first.set.union(second.set))
+        )
+
+    def set_minus(self, first: Dom, second: Dom) -> Dom:
+        return self._memoised(
+            ("set_minus", first.number, second.number), lambda: self.intern_set(first.set.subtract(second.set))
+        )
+
+    def set_meet(self, first: Dom, second: Dom) -> Dom:
+        if first is second:
+            return first
+        return self._memoised(
+            ("set_meet", first.number, second.number), lambda: self.intern_set(first.set.intersect(second.set))
+        )
+
+    def image(self, dom: Dom, rel: Rel) -> Dom:
+        """All x that some point of the set is related to."""
+        return self._memoised(("image", dom.number, rel.number), lambda: self.intern_set(dom.set.apply(rel.map)))
+
+    def preimage(self, dom: Dom, rel: Rel) -> Dom:
+        """All points related to some x of the set."""
+        return self.image(dom, self.reverse(rel))
+
+    def set_product(self, first: Dom, second: Dom) -> Dom:
+        return self._memoised(
+            ("set_product", first.number, second.number), lambda: self.intern_set(first.set.flat_product(second.set))
+        )
+
+    def bounds(self, dom: Dom, position: int) -> tuple[int, int] | None:
+        """Least and greatest value of one dimension, or None where the set is empty or unbounded."""
+
+        def compute() -> tuple[int, int] | tuple[()]:
+            if dom.set.is_empty():
+                return ()
+            low, high = dom.set.dim_min_val(position), dom.set.dim_max_val(position)
+            if not (low.is_int() and high.is_int()):
+                return ()
+            return (low.to_python(), high.to_python())
+
+        return self._memoised(("bounds", dom.number, position), compute) or None
+
+    # questions ------------------------------------------------------------------------------------------------------
+
+    def equal(self, first: Rel, second: Rel) -> bool:
+        if first is second:
+            return True
+        return self._memoised(("equal", first.number, second.number), lambda: bool(first.map.is_equal(second.map)))
+
+    def subset(self, first: Rel, second: Rel) -> bool:
+        if first is second:
+            return True
+        return self._memoised(("subset", first.number, second.number), lambda: bool(first.map.is_subset(second.map)))
+
+    def empty(self, rel: Rel) -> bool:
+        return self._memoised(("empty", rel.number), lambda: bool(rel.map.is_empty()))
+
+    def single_valued(self, rel: Rel) -> bool:
+        return self._memoised(("single_valued", rel.number), lambda: bool(rel.map.is_single_valued()))
+
+    def injective(self, rel: Rel) -> bool:
+        return self._memoised(("injective", rel.number), lambda: bool(rel.map.is_injective()))
+
+    def disjoint(self, first: Rel, second: Rel) -> bool:
+        return self.empty(self.meet(first, second))
+
+    def set_equal(self, first: Dom, second: Dom) -> bool:
+        if first is second:
+            return True
+        return self._memoised(("set_equal", first.number, second.number), lambda: bool(first.set.is_equal(second.set)))
+
+    def set_subset(self, first: Dom, second: Dom) -> bool:
+        if first is second:
+            return True
+        return self._memoised(
+            ("set_subset", first.number, second.number), lambda: bool(first.set.is_subset(second.set))
+        )
+
+    def set_empty(self, dom: Dom) -> bool:
+        return self._memoised(("set_empty", dom.number), lambda: bool(dom.set.is_empty()))
+
+    def constant_range(self, rel: Rel) -> tuple[int, ...] | None:
+        """The one tuple every point is related to, or None where there are several (or none)."""
+
+        def compute() -> tuple[int, ...] | tuple[()]:
+            image = rel.map.range()
+            if image.is_empty() or not image.is_singleton():
+                return ()
+            point = image.sample_point()
+            return tuple(
+                point.get_coordinate_val(isl.dim_type.set, position).to_python() for position in range(rel.arity_out)
+            )
+
+        if rel.arity_out == 0:
+            return None
+        return self._memoised(("constant_range", rel.number), compute) or None
+
+    def sample(self, dom: Dom) -> tuple[int, ...] | None:
+        """Some point of the set, for reports; None where it is empty."""
+        if self.set_empty(dom):
+            return None
+        point = dom.set.sample_point()
+        return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(dom.arity))
