@@ -1,0 +1,1 @@
+../../shardproof/__init__.py
