@@ -1,0 +1,1 @@
+"""The mutation operators, a file for each group of bug kinds."""
