@@ -25,10 +25,12 @@ class Sharding:
     `tiles[k]` is the number of tiles along dimension k, and `devices` is an int64 array [*tiles, copies]: the devices
     that hold each tile. Tile t of a dimension of extent n holds indices t*ceil(n/tiles) up to the next tile's start;
     what lies beyond n is padding. For REPLICATED both are empty; for MAXIMAL `devices` holds the one device.
-    `text` is the spelling in the file.
+    `text` is the spelling in the file. An UNSUPPORTED sharding keeps its structure where it has one: each of `marked`
+    ("manual", "unreduced") is one more dimension of `devices`, between the tiles and the copies.
     """
 
     kind: ShardingKind
     text: str
     tiles: tuple[int, ...] = ()
     devices: np.ndarray | None = None
+    marked: tuple[str, ...] = ()

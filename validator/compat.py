@@ -1,0 +1,78 @@
+"""Every private JAX and jaxlib import of the validator, in one place.
+
+Only jaxlib's own pieces are used, never `jax` itself: a cold `import jax` costs more than reading a whole program.
+The functions here have the same meaning in every supported jaxlib; what a version lacks is reported as None.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxlib import _hlo, _jax  # pyright: ignore[reportMissingImports]
+from jaxlib.mlir import ir
+from jaxlib.mlir._mlir_libs import (  # pyright: ignore[reportMissingImports]
+    _chlo,
+    _jax_mlir_ext,
+    _mlirHlo,
+    _sdy,
+    _stablehlo,
+)
+from jaxlib.version import __version__ as jaxlib_version
+
+__all__ = [
+    "hlo_text_to_proto",
+    "hlo_to_stablehlo",
+    "ir",
+    "is_portable_artifact",
+    "jaxlib_version",
+    "lowered_module",
+    "new_context",
+    "parse_module",
+    "stablehlo_attributes",
+]
+
+
+def new_context(*, allow_unregistered: bool = False) -> ir.Context:
+    """An MLIR context that knows func, StableHLO, CHLO, MHLO, Shardy and the upstream dialects JAX uses."""
+    context = ir.Context()
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    context.append_dialect_registry(registry)
+    _stablehlo.register_dialect(context)
+    _chlo.register_dialect(context)
+    _mlirHlo.register_mhlo_dialect(context)
+    _sdy.register_dialect(context)
+    context.allow_unregistered_dialects = allow_unregistered
+    return context
+
+
+def hlo_text_to_proto(text: str) -> bytes:
+    """The serialized HloModuleProto of an HLO text; raises RuntimeError or ValueError with XLA's message."""
+    return _hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto()
+
+
+def hlo_to_stablehlo(module_proto: bytes) -> bytes:
+    """StableHLO bytecode of a serialized HloModuleProto; raises with XLA's message."""
+    return _jax.mlir.hlo_to_stablehlo(module_proto)
+
+
+def is_portable_artifact(data: bytes) -> bool:
+    """Whether MLIR bytecode is a portable artifact, that is, whether its producer string is StableHLO's."""
+    return data[:4] == b"ML\xefR" and b"StableHLO_v" in data[:64]
+
+
+def parse_module(source: str | bytes, context: ir.Context) -> ir.Module:
+    """Parses MLIR text, MLIR bytecode or a StableHLO portable artifact; raises `ir.MLIRError`."""
+    if isinstance(source, bytes) and is_portable_artifact(source):
+        return _stablehlo.deserialize_portable_artifact(context, source)
+    return ir.Module.parse(source, context)
+
+
+def lowered_module(lowered: Any) -> ir.Module | None:
+    """The StableHLO module of a `jax.stages.Lowered`, or None for any other object."""
+    compiler_ir = getattr(lowered, "compiler_ir", None)
+    return None if compiler_ir is None else compiler_ir("stablehlo")
+
+
+stablehlo_attributes = _stablehlo
+"""The extension module whose classes (`DotDimensionNumbers`, ...) take StableHLO's structured attributes apart."""

@@ -1,0 +1,366 @@
+"""An MLIR module as a `Program`: one walk from the entry function, calls inlined, every attribute made plain."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..compat import ir
+from .attribute_values import AttributeReader, UnsupportedType
+from .attributes import DotDims
+from .constants import constant_array
+from .errors import ReadError, ReadErrorKind
+from .groups import GroupMode, group_mode
+from .ir import Location, Op, Parameter, Region, Result, TensorType, Value
+from .locations import LocationReader
+from .sharding_text import parse_hlo_sharding, parse_sdy_mesh, parse_sdy_sharding
+from .shardings import Sharding, ShardingKind
+from .tiling import AxisRef, Mesh
+
+_RETURNS = frozenset({"func.return", "stablehlo.return", "sdy.return", "mhlo.return"})
+_COLLECTIVES = frozenset(
+    f"stablehlo.{name}"
+    for name in ("all_gather", "all_reduce", "all_to_all", "collective_broadcast", "reduce_scatter", "collective_permute")
+)
+
+
+@dataclass(slots=True)
+class PendingGroups:
+    """Raw participants of one collective; they become explicit when the device counts are known."""
+
+    attributes: dict[str, Any]
+    name: str
+    table: np.ndarray
+    mode: GroupMode
+    location: Location
+
+
+@dataclass(slots=True)
+class Converted:
+    """What the walk gives before the device counts are settled."""
+
+    name: str
+    parameters: list[Parameter]
+    body: Region
+    results: list[Result]
+    module_attributes: dict[str, Any]
+    pending: list[PendingGroups]
+    shardings: list[Sharding]
+    op_count: int
+
+
+Work = Generator["Work", None, None]
+
+
+class Converter:
+    """Converts one module. Nested regions and calls run as generators on an explicit stack, never by recursion."""
+
+    def __init__(self, module: ir.Module, source: str, op_limit: int) -> None:
+        self._module = module
+        self._source = source
+        self._op_limit = op_limit
+        self._attributes = AttributeReader()
+        self._locations = LocationReader(source)
+        self._functions: dict[str, ir.Operation] = {}
+        self._meshes: dict[str, Mesh] = {}
+        self._values: dict[ir.Value, Value] = {}
+        self._shardings: dict[ir.Attribute, tuple[Sharding, ...]] = {}
+        self._constants: dict[ir.Attribute, np.ndarray] = {}
+        self._pending: list[PendingGroups] = []
+        self._active_calls: list[str] = []
+        self._next = 0
+        self._ops = 0
+
+    def convert(self) -> Converted:
+        module = self._module.operation
+        for view in self._module.body:
+            op = view.operation
+            if op.name == "func.func":
+                self._functions[op.attributes["sym_name"].value] = op
+            elif op.name == "sdy.mesh":
+                self._meshes[op.attributes["sym_name"].value] = self._mesh(op)
+            else:
+                raise self._unsupported(op, f"'{op.name}' at the top of a module is not supported")
+        entry = self._entry()
+        block = self._single_block(entry, 0)
+        arguments = [self._define(argument, self._location(argument.location)) for argument in block.arguments]
+        parameters = self._parameters(entry, block, arguments)
+        ops: list[Op] = []
+        returned: list[Value] = []
+        self._run(self._block(block, ops, returned))
+        results = self._results(entry, returned)
+        return Converted(
+            name=module.attributes["sym_name"].value if "sym_name" in module.attributes else "",
+            parameters=parameters,
+            body=Region(tuple(arguments), tuple(ops), tuple(returned)),
+            results=results,
+            module_attributes={name: self._attributes.value(module.attributes[name]) for name in module.attributes},
+            pending=self._pending,
+            shardings=[sharding for entry_ in self._shardings.values() for sharding in entry_],
+            op_count=self._ops,
+        )
+
+    # The walk.
+
+    def _run(self, work: Work) -> None:
+        stack = [work]
+        while stack:
+            child = next(stack[-1], None)
+            if child is None:
+                stack.pop()
+            else:
+                stack.append(child)
+
+    def _block(self, block: ir.Block, ops: list[Op], returned: list[Value]) -> Work:
+        """Converts the operations of a block; yields the work of regions and callees."""
+        values, attribute_reader = self._values, self._attributes
+        read_location, types = self._locations.read, attribute_reader.type
+        terminated = False
+        for view in block:
+            op = view.operation
+            name = op.name
+            operands = tuple([values[operand] for operand in op.operands])
+            if name in _RETURNS:
+                returned.extend(operands)
+                terminated = True
+                continue
+            location = read_location(op.location)
+            callee = self._callee(op, name)
+            if callee is not None:
+                yield from self._call(op, callee, operands, ops, location)
+                continue
+            self._ops += 1
+            if self._ops > self._op_limit:
+                raise ReadError(ReadErrorKind.LIMIT, self._where(location), f"more than {self._op_limit} operations")
+            results: list[Value] = []
+            try:
+                for result in op.results:
+                    number = self._next
+                    self._next = number + 1
+                    value = Value(number, types(result.type), f"%{number}")
+                    values[result] = value
+                    results.append(value)
+                attributes, shardings = self._op_attributes(op, name, operands, results, location)
+            except UnsupportedType as error:
+                raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), f"'{name}': {error}") from None
+            regions: tuple[Region, ...] = ()
+            if len(op.regions):
+                built: list[Region] = []
+                for k in range(len(op.regions)):
+                    inner = self._single_block(op, k)
+                    arguments = tuple(self._define(argument, location) for argument in inner.arguments)
+                    inner_ops: list[Op] = []
+                    inner_returned: list[Value] = []
+                    yield self._block(inner, inner_ops, inner_returned)
+                    built.append(Region(arguments, tuple(inner_ops), tuple(inner_returned)))
+                regions = tuple(built)
+            if name == "stablehlo.dot":
+                name = "stablehlo.dot_general"
+            ops.append(Op(name, operands, tuple(results), attributes, regions, location, shardings))
+        if not terminated:
+            raise ReadError(ReadErrorKind.UNSUPPORTED, self._source, "a block without a return is not supported")
+
+    def _callee(self, op: ir.Operation, name: str) -> str | None:
+        if name == "func.call":
+            return op.attributes["callee"].value
+        if name == "stablehlo.composite":
+            return op.attributes["decomposition"].value
+        return None
+
+    def _call(
+        self, op: ir.Operation, callee: str, operands: tuple[Value, ...], ops: list[Op], location: Location
+    ) -> Work:
+        """The callee's operations in place, with fresh values."""
+        function = self._functions.get(callee)
+        if function is None or not len(function.regions[0].blocks):
+            raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), f"call of '@{callee}', which has no body")
+        if callee in self._active_calls:
+            raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), f"recursive call of '@{callee}'")
+        block = self._single_block(function, 0)
+        self._values.update(zip(block.arguments, operands, strict=True))
+        returned: list[Value] = []
+        self._active_calls.append(callee)
+        yield self._block(block, ops, returned)
+        self._active_calls.pop()
+        self._values.update(zip(op.results, returned, strict=True))
+
+    def _define(self, value: ir.Value, location: Location) -> Value:
+        try:
+            type_ = self._attributes.type(value.type)
+        except UnsupportedType as error:
+            raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), str(error)) from None
+        defined = Value(self._next, type_, f"%{self._next}")
+        self._next += 1
+        self._values[value] = defined
+        return defined
+
+    def _single_block(self, op: ir.Operation, region: int) -> ir.Block:
+        blocks = list(op.regions[region].blocks)
+        if len(blocks) != 1:
+            raise self._unsupported(op, f"'{op.name}' with {len(blocks)} blocks in a region is not supported")
+        return blocks[0]
+
+    # Attributes.
+
+    def _op_attributes(
+        self, op: ir.Operation, name: str, operands: tuple[Value, ...], results: list[Value], location: Location
+    ) -> tuple[dict[str, Any], tuple[Sharding | None, ...]]:
+        attributes: dict[str, Any] = {}
+        shardings: tuple[Sharding | None, ...] = ()
+        raw = op.attributes
+        value = self._attributes.value
+        if name == "stablehlo.constant":
+            attributes["value"] = self._constant(op, results[0], location)
+        for key in raw:
+            if key == "value" and name == "stablehlo.constant":
+                continue
+            attribute = raw[key]
+            if key == "mhlo.sharding" or key == "sdy.sharding":
+                shardings = self._op_shardings(attribute, len(results))
+            elif key == "replica_groups" or key == "source_target_pairs":
+                self._note_groups(op, name, key, attribute, attributes, location)
+            elif name.startswith("sdy.") and key in ("sharding", "in_shardings", "out_shardings"):
+                read = self._read_shardings(attribute)
+                attributes[key] = read[0] if key == "sharding" else read
+            else:
+                attributes[key] = value(attribute)
+        if name == "stablehlo.dot":
+            attributes["dot_dimension_numbers"] = DotDims((), (), (operands[0].tensor.rank - 1,), (0,))
+        elif name == "sdy.manual_computation":
+            attributes["manual_axes"] = tuple(axis.strip('"') for axis in attributes["manual_axes"])
+        return attributes, shardings
+
+    def _constant(self, op: ir.Operation, result: Value, location: Location) -> np.ndarray:
+        if not isinstance(result.type, TensorType):
+            raise UnsupportedType(f"constant of type '{result.type}'")
+        try:
+            attribute = op.attributes["value"]
+        except TypeError:
+            # The bindings know no Python class for dense complex elements.
+            from .constants import array_from_text
+
+            return array_from_text(str(op), result.type)
+        known = self._constants.get(attribute)
+        if known is None:
+            if "dense_resource" in str(type(attribute)) or isinstance(attribute, ir.DenseResourceElementsAttr):
+                elided = "__elided__" in str(attribute)
+                raise ReadError(
+                    ReadErrorKind.ELIDED if elided else ReadErrorKind.UNSUPPORTED,
+                    self._where(location),
+                    "constant is elided: print the module with large constants"
+                    if elided
+                    else "constant in a dense resource is not supported",
+                )
+            known = self._constants[attribute] = constant_array(attribute, result.type)
+        return known
+
+    def _note_groups(
+        self, op: ir.Operation, name: str, key: str, attribute: ir.Attribute, attributes: dict[str, Any], location: Location
+    ) -> None:
+        if name not in _COLLECTIVES:
+            raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), f"'{name}' with '{key}' is not supported")
+        channel = self._attributes.value(op.attributes["channel_handle"])[0] if "channel_handle" in op.attributes else 0
+        try:
+            mode = group_mode(name, channel, "use_global_device_ids" in op.attributes)
+            if isinstance(attribute, ir.DenseIntElementsAttr):
+                table = np.array(attribute, dtype=np.int64)
+            else:
+                table = self._mesh_groups(str(attribute))
+        except ValueError as error:
+            raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), f"'{name}': {error}") from None
+        self._pending.append(PendingGroups(attributes, key, table, mode, location))
+
+    def _mesh_groups(self, text: str) -> np.ndarray:
+        """`#stablehlo.replica_group_mesh_axes<mesh = @m, axes = [...]>` as a table."""
+        from .sharding_text import parse_group_mesh_axes
+
+        mesh, axes = parse_group_mesh_axes(text, self._meshes)
+        return mesh_groups(mesh, axes)
+
+    def _op_shardings(self, attribute: ir.Attribute, count: int) -> tuple[Sharding | None, ...]:
+        shardings = self._read_shardings(attribute)
+        if len(shardings) == count:
+            return shardings
+        if len(shardings) == 1:
+            return shardings * count
+        return tuple(Sharding(ShardingKind.UNSUPPORTED, str(attribute)) for _ in range(count))
+
+    def _read_shardings(self, attribute: ir.Attribute) -> tuple[Sharding, ...]:
+        """The shardings of one attribute, in whatever spelling; text that is not understood becomes UNSUPPORTED."""
+        known = self._shardings.get(attribute)
+        if known is None:
+            text = attribute.value if isinstance(attribute, ir.StringAttr) else str(attribute)
+            try:
+                if text.startswith("#sdy"):
+                    read = parse_sdy_sharding(text, self._meshes)
+                else:
+                    read = parse_hlo_sharding(text)
+            except ValueError:
+                read = Sharding(ShardingKind.UNSUPPORTED, text)
+            known = self._shardings[attribute] = read if isinstance(read, tuple) else (read,)
+        return known
+
+    # The module's frame.
+
+    def _mesh(self, op: ir.Operation) -> Mesh:
+        try:
+            return parse_sdy_mesh(str(op.attributes["mesh"]))
+        except ValueError as error:
+            raise self._unsupported(op, str(error)) from None
+
+    def _entry(self) -> ir.Operation:
+        candidates: Iterable[str] = ["main"] if "main" in self._functions else self._functions
+        public = [
+            self._functions[name]
+            for name in candidates
+            if name == "main" or "sym_visibility" not in self._functions[name].attributes
+        ]
+        if len(public) != 1:
+            raise ReadError(
+                ReadErrorKind.FORMAT, self._source, f"no function '@main' and {len(public)} other public functions"
+            )
+        return public[0]
+
+    def _parameters(self, entry: ir.Operation, block: ir.Block, arguments: list[Value]) -> list[Parameter]:
+        described = list(entry.attributes["arg_attrs"]) if "arg_attrs" in entry.attributes else [None] * len(arguments)
+        parameters: list[Parameter] = []
+        for k, (argument, value, attributes) in enumerate(zip(block.arguments, arguments, described, strict=True)):
+            location = self._location(argument.location)
+            label = location.op_name or f"arg{k}"
+            parameters.append(Parameter(value, self._boundary_sharding(attributes), label, location))
+        return parameters
+
+    def _results(self, entry: ir.Operation, returned: list[Value]) -> list[Result]:
+        described = list(entry.attributes["res_attrs"]) if "res_attrs" in entry.attributes else [None] * len(returned)
+        results: list[Result] = []
+        for k, (value, attributes) in enumerate(zip(returned, described, strict=True)):
+            label = f"result{k}"
+            if attributes is not None and "jax.result_info" in attributes:
+                label = attributes["jax.result_info"].value or label
+            results.append(Result(value, self._boundary_sharding(attributes), label))
+        return results
+
+    def _boundary_sharding(self, attributes: ir.DictAttr | None) -> Sharding | None:
+        for key in ("sdy.sharding", "mhlo.sharding"):
+            if attributes is not None and key in attributes:
+                shardings = self._read_shardings(attributes[key])
+                return shardings[0] if len(shardings) == 1 else Sharding(ShardingKind.UNSUPPORTED, str(attributes[key]))
+        return None
+
+    def _location(self, location: ir.Location) -> Location:
+        return self._locations.read(location)
+
+    def _where(self, location: Location) -> str:
+        return str(location.frames[0]) if location.frames else self._source
+
+    def _unsupported(self, op: ir.Operation, message: str) -> ReadError:
+        return ReadError(ReadErrorKind.UNSUPPORTED, self._where(self._location(op.location)), message)
+
+
+def mesh_groups(mesh: Mesh, axes: list[AxisRef]) -> np.ndarray:
+    """One row for each place on the other axes; inside a row the first listed axis is the major one."""
+    _, array = mesh.split([axes])
+    return np.ascontiguousarray(array.T)

@@ -1,0 +1,104 @@
+"""Bytes of an input and what kind of program they hold, judged by content and never by suffix."""
+
+from __future__ import annotations
+
+import enum
+import sys
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import ReadError, ReadErrorKind
+
+SIZE_LIMIT = 2 << 30
+"""More bytes than this, packed or unpacked, are refused."""
+
+
+class Format(enum.Enum):
+    """The formats a program can come in."""
+
+    MLIR_TEXT = "MLIR text"
+    MLIR_BYTECODE = "MLIR bytecode"
+    HLO_TEXT = "HLO text"
+    HLO_PROTO = "HLO proto"
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The unpacked bytes of one input, their format, and the name used in messages."""
+
+    name: str
+    format: Format
+    data: bytes
+
+
+def load(path: str | Path) -> bytes:
+    """The bytes of a file, or of standard input for '-'."""
+    if str(path) == "-":
+        return sys.stdin.buffer.read(SIZE_LIMIT + 1)
+    file = Path(path)
+    try:
+        if file.is_dir():
+            raise ReadError(ReadErrorKind.FORMAT, str(path), "is a folder, not a program")
+        if file.stat().st_size > SIZE_LIMIT:
+            raise ReadError(ReadErrorKind.LIMIT, str(path), f"larger than {SIZE_LIMIT >> 20} MiB")
+        return file.read_bytes()
+    except OSError as error:
+        kind = ReadErrorKind.MISSING
+        raise ReadError(kind, str(path), (error.strerror or str(error)).lower()) from None
+
+
+def identify(data: bytes, name: str) -> Input:
+    """Unpacks gzip and tells the format."""
+    if data[:2] == b"\x1f\x8b":
+        data = _gunzip(data, name)
+    if len(data) > SIZE_LIMIT:
+        raise ReadError(ReadErrorKind.LIMIT, name, f"larger than {SIZE_LIMIT >> 20} MiB")
+    if not data.strip():
+        raise ReadError(ReadErrorKind.FORMAT, name, "is empty")
+    if data[:4] == b"ML\xefR":
+        return Input(name, Format.MLIR_BYTECODE, data)
+    if data[:1] == b"\n" and b"\x00" in data[:4096] or not _is_text(data):
+        return Input(name, Format.HLO_PROTO, data)
+    text = data.lstrip()
+    while text.startswith(b"//") or text.startswith(b"/*"):
+        end = text.find(b"\n" if text.startswith(b"//") else b"*/")
+        if end < 0:
+            break
+        text = text[end + 2 :].lstrip() if text.startswith(b"/*") else text[end + 1 :].lstrip()
+    if text.startswith(b"HloModule"):
+        return Input(name, Format.HLO_TEXT, data)
+    if text.startswith((b"module", b"#", b"!", b'"builtin.module"', b"func.func", b"builtin.module", b"sdy.mesh")):
+        return Input(name, Format.MLIR_TEXT, data)
+    raise ReadError(
+        ReadErrorKind.FORMAT, name, "is neither an HLO module (text or proto) nor an MLIR module (text or bytecode)"
+    )
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\x00" not in data
+
+
+def _gunzip(data: bytes, name: str) -> bytes:
+    """Unpacks all members, never more than the limit."""
+    parts: list[bytes] = []
+    total = 0
+    rest = data
+    while rest:
+        unpacker = zlib.decompressobj(wbits=31)
+        try:
+            part = unpacker.decompress(rest, SIZE_LIMIT + 1 - total)
+        except zlib.error as error:
+            raise ReadError(ReadErrorKind.FORMAT, name, f"is not valid gzip: {error}") from None
+        parts.append(part)
+        total += len(part)
+        if total > SIZE_LIMIT or unpacker.unconsumed_tail:
+            raise ReadError(ReadErrorKind.LIMIT, name, f"unpacks to more than {SIZE_LIMIT >> 20} MiB")
+        if not unpacker.eof:
+            raise ReadError(ReadErrorKind.TRUNCATED, name, "is a truncated gzip file")
+        rest = unpacker.unused_data.lstrip(b"\x00")
+    return b"".join(parts)
