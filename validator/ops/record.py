@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..evaluate.machine import Machine
+    from ..evaluate.regions import Evaluation
     from ..read.ir import Op
     from ..relate.walk import Walk
 
@@ -36,7 +37,7 @@ class Family(enum.Enum):
     OPAQUE = "opaque"
 
 
-Evaluate = Callable[["Machine", "Op", list[Any]], list[Any]]
+Evaluate = Callable[["Machine", "Op", list[Any]], "list[Any] | Evaluation"]
 Relate = Callable[["Walk", "Op", list[Any]], list[Any]]
 
 
@@ -44,9 +45,10 @@ Relate = Callable[["Walk", "Op", list[Any]], list[Any]]
 class OpRecord:
     """One op: the attributes that bear meaning, how it relates, how it evaluates, and its line in the op table.
 
-    `evaluate(machine, op, operands)` takes and returns numpy arrays with a leading device axis.
-    `relate(walk, op, values)` takes and returns relational values; an op without one is opaque to the prover and is
-    reported as UNSUPPORTED, never skipped. An attribute that is neither in `attributes` nor in `ignored` makes the op UNSUPPORTED.
+    `evaluate(machine, op, operands)` takes and returns numpy arrays with a leading device axis; control flow is a
+    generator that yields the regions it wants run. `relate(walk, op, values)` takes and returns relational values; an op
+    without one is opaque to the prover and is reported as UNSUPPORTED, never skipped. An attribute that is neither in
+    `attributes` nor in `ignored` makes the op UNSUPPORTED.
     """
 
     name: str

@@ -1,0 +1,171 @@
+"""Scalar floating-point functions on numpy arrays, and rounding to narrow types."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ..read.ir import DType
+from .errors import UnsupportedOp
+from .numbers import STORAGE
+
+
+def widen(array: np.ndarray, dtype: DType) -> np.ndarray:
+    return array.astype(np.complex128 if dtype.is_complex else np.float64)
+
+
+def round_to(array: np.ndarray, dtype: DType) -> np.ndarray:
+    """Round to the nearest value of the type, in its own storage."""
+    return array.astype(STORAGE[dtype])
+
+
+def round_half_away(x: np.ndarray) -> np.ndarray:
+    whole = np.trunc(x)
+    return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(np.ones_like(x), x), whole)
+
+
+def logistic(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def sign(x: np.ndarray) -> np.ndarray:
+    """Keeps the sign of zeros and NaN; a complex number is scaled to modulus one."""
+    if np.iscomplexobj(x):
+        modulus = np.abs(x)
+        return np.where(modulus == 0, x, x / np.where(modulus == 0, 1, modulus))
+    return np.where(x == 0, x, np.sign(x))
+
+
+def _each(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
+    """A scalar library function on every element; outside its domain it gives NaN."""
+
+    def guarded(value: float) -> float:
+        try:
+            return function(value)
+        except (ValueError, OverflowError):
+            return math.nan
+
+    vectorised = np.vectorize(guarded, otypes=[np.float64])
+    return lambda x: vectorised(x.astype(np.float64)).astype(x.dtype)
+
+
+def _log_gamma(value: float) -> float:
+    if value == -math.inf or (value <= 0 and value == math.floor(value)):
+        return math.inf
+    return math.lgamma(value)
+
+
+def _digamma(value: float) -> float:
+    if value <= 0:
+        if value == math.floor(value):
+            return math.nan
+        return _digamma(1 - value) - math.pi / math.tan(math.pi * value)
+    result = 0.0
+    while value < 10:
+        result -= 1 / value
+        value += 1
+    inverse = 1 / (value * value)
+    series = inverse * (1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse * (1 / 240 - inverse / 132))))
+    return result + math.log(value) - 0.5 / value - series
+
+
+def _erf_inv(value: float) -> float:
+    if not -1 <= value <= 1:
+        return math.nan
+    if abs(value) == 1:
+        return math.copysign(math.inf, value)
+    # Giles' single-precision starting point would do as well; Newton from a log-based guess converges everywhere.
+    guess = math.log1p(-value * value)
+    part = 2 / (math.pi * 0.147) + guess / 2
+    root = math.copysign(math.sqrt(math.sqrt(part * part - guess / 0.147) - part), value)
+    for _ in range(4):
+        error = math.erf(root) - value if abs(value) < 0.5 else -(math.erfc(abs(root)) - (1 - abs(value)))
+        if abs(value) >= 0.5:
+            error = math.copysign(1, value) * error
+        slope = 2 / math.sqrt(math.pi) * math.exp(-root * root)
+        step = error / slope
+        root -= step / (1 + root * step)
+    return root
+
+
+_UNARY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "negate": np.negative,
+    "abs": np.abs,
+    "sign": sign,
+    "exponential": np.exp,
+    "exponential_minus_one": np.expm1,
+    "log": np.log,
+    "log_plus_one": np.log1p,
+    "logistic": logistic,
+    "tanh": np.tanh,
+    "tan": np.tan,
+    "sine": np.sin,
+    "cosine": np.cos,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "cbrt": np.cbrt,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round_nearest_even": np.rint,
+    "round_nearest_afz": round_half_away,
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atanh": np.arctanh,
+    "cosh": np.cosh,
+    "sinh": np.sinh,
+    "erf": _each(math.erf),
+    "erfc": _each(math.erfc),
+    "erf_inv": _each(_erf_inv),
+    "lgamma": _each(_log_gamma),
+    "digamma": _each(_digamma),
+}
+
+_BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "remainder": np.fmod,
+    "power": np.power,
+    "atan2": np.arctan2,
+}
+
+UNARY_NAMES = frozenset(_UNARY)
+
+
+def unary(name: str, x: np.ndarray) -> np.ndarray:
+    if name not in _UNARY:
+        raise UnsupportedOp(f"stablehlo.{name}", "on floats")
+    return _UNARY[name](x)
+
+
+def binary(name: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if name not in _BINARY:
+        raise UnsupportedOp(f"stablehlo.{name}", "on floats")
+    return _BINARY[name](x, y)
+
+
+def total_order_keys(x: np.ndarray) -> np.ndarray:
+    """Integers in IEEE total order: -NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN."""
+    bits = np.ascontiguousarray(x.astype(np.float64)).view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(0x7FFFFFFFFFFFFFFF), bits)
+
+
+def reduce_precision(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
+    """Round to a type with the given field widths, as XLA does: denormal results become zeros, overflow infinities."""
+    fraction, exponent = np.frexp(x)
+    scale = 2.0 ** (mantissa_bits + 1)
+    rounded = np.ldexp(np.rint(fraction * scale) / scale, exponent)
+    bias = (1 << (exponent_bits - 1)) - 1
+    greatest = (2 - 2.0**-mantissa_bits) * 2.0**bias if bias < 1024 else np.inf
+    least = 2.0 ** (1 - bias)
+    rounded = np.where(np.abs(rounded) > greatest, np.copysign(np.inf, x), rounded)
+    rounded = np.where(np.abs(rounded) < least, np.copysign(0.0, x), rounded)
+    return np.where(np.isfinite(x), rounded, x)
