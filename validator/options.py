@@ -1,0 +1,28 @@
+"""What the user asks of a validation."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from .ops.record import Theory
+
+
+class Assumption(enum.Enum):
+    """A condition on the inputs under which a verdict holds; it is printed with the verdict."""
+
+    INDICES_IN_BOUNDS = "indices-in-bounds"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """One validation's settings. `theory` is the weakest arithmetic the user accepts as a proof.
+
+    `timeout` is in seconds, for reading and proving together; None sets no limit. `seed` starts the input generator of
+    the reference evaluator; it can change which counterexample is found, never a proof.
+    """
+
+    theory: Theory = Theory.REASSOCIATED
+    assumptions: frozenset[Assumption] = frozenset()
+    timeout: float | None = None
+    seed: int = 0

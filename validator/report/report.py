@@ -1,0 +1,152 @@
+"""What one validation says, as data."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..ops.record import Theory
+from ..options import Assumption
+from ..read.ir import UNKNOWN_LOCATION, Location
+from .verdict import Verdict
+
+if TYPE_CHECKING:
+    from ..evaluate.compare import Counterexample
+
+_THEORIES = tuple(Theory)
+
+
+class Obstacle(enum.Enum):
+    """Why there is no proof; each kind has its own advice in the report."""
+
+    NO_RELATION = "no-relation"
+    """A value of the after program has no relation to the before program."""
+    THEORY = "theory"
+    """There is a proof, in a weaker arithmetic than the user accepts."""
+    UNSUPPORTED = "unsupported"
+    """The programs contain something that is not modelled."""
+    MISMATCH = "mismatch"
+    """The programs have parameters, results or shapes that cannot belong together."""
+    LIMIT = "limit"
+    """A limit of the prover was reached."""
+    TIMEOUT = "timeout"
+    """The time the user gave ran out."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputReport:
+    """The verdict on one result. `theory` is the arithmetic its proof needs, None where there is no proof."""
+
+    index: int
+    label: str
+    verdict: Verdict
+    theory: Theory | None = None
+    location: Location = UNKNOWN_LOCATION
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.verdict is Verdict.PROVED) != (self.theory is not None):
+            raise ValueError(f"output {self.index}: an output has a theory exactly when it is proved")
+
+
+@dataclass(frozen=True, slots=True)
+class OperandRelation:
+    """An operand of the op where the proof stops, and how it relates to the before program."""
+
+    name: str
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """The first op of the after program that has no relation although its operands have one."""
+
+    op: str
+    value: str
+    type: str
+    location: Location
+    reason: str
+    operands: tuple[OperandRelation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts of one run; they never bear on the verdict."""
+
+    seconds: float = 0.0
+    ops_before: int = 0
+    ops_after: int = 0
+    relations: int = 0
+    memo_hits: int = 0
+    rules: Mapping[str, int] = field(default_factory=dict)
+    """How often each rewrite rule of the e-graph fired."""
+    egraph_stop: str | None = None
+    """Why the e-graph's last run ended; None where it was not needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The verdict on one pair of programs and all that explains it. `before` and `after` name the inputs."""
+
+    before: str
+    after: str
+    verdict: Verdict
+    theory: Theory | None = None
+    assumptions: tuple[Assumption, ...] = ()
+    outputs: tuple[OutputReport, ...] = ()
+    obstacle: Obstacle | None = None
+    message: str = ""
+    """What differs, in one sentence; empty when proved."""
+    frontier: Frontier | None = None
+    counterexample: Counterexample | None = None
+    notes: tuple[str, ...] = ()
+    stats: Stats = field(default_factory=Stats)
+
+    def __post_init__(self) -> None:
+        if (self.verdict is Verdict.PROVED) != (self.theory is not None):
+            raise ValueError("a report has a theory exactly when it is proved")
+        # A whole may be worse than its outputs (a mismatch of signatures has no output), but never better.
+        if Verdict.of([self.verdict, *(output.verdict for output in self.outputs)]) is not self.verdict:
+            raise ValueError(f"a report cannot be {self.verdict.name} when one of its outputs is worse")
+        if self.theory is not None and _weakest(o.theory for o in self.outputs) not in (None, self.theory):
+            raise ValueError("a report's theory is the weakest of its outputs' theories")
+        if self.counterexample is not None and self.verdict is not Verdict.REFUTED:
+            raise ValueError("a report with a counterexample is REFUTED")
+
+    @staticmethod
+    def over(before: str, after: str, outputs: Iterable[OutputReport], **rest: Any) -> Report:
+        """The report whose verdict and theory follow from its outputs."""
+        outputs = tuple(outputs)
+        verdict = Verdict.of(output.verdict for output in outputs)
+        theory = _weakest(output.theory for output in outputs) or Theory.EXACT if verdict is Verdict.PROVED else None
+        return Report(before, after, verdict, theory, outputs=outputs, **rest)
+
+    @property
+    def location(self) -> Location:
+        """Where the report points: the frontier, else the first output that is not proved."""
+        if self.frontier is not None and self.frontier.location != UNKNOWN_LOCATION:
+            return self.frontier.location
+        failing = [output.location for output in self.outputs if output.verdict is not Verdict.PROVED]
+        return failing[0] if failing else UNKNOWN_LOCATION
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data of schema 1, ready for `json.dumps`."""
+        from .json_format import report_to_json
+
+        return report_to_json(self)
+
+    def __str__(self) -> str:
+        from .text import full_text
+
+        return full_text(self)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _weakest(theories: Iterable[Theory | None]) -> Theory | None:
+    return max((theory for theory in theories if theory is not None), key=_THEORIES.index, default=None)
