@@ -9,11 +9,11 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .options import Options
 from .read.errors import ReadError, ReadErrorKind
+from .read.files import load
 
 if TYPE_CHECKING:
     from .report.report import Report
@@ -30,13 +30,9 @@ class Source:
     data: bytes
 
     @staticmethod
-    def of_file(path: str | Path) -> Source:
-        """The content of a file; raises `ReadError` where there is none."""
-        try:
-            return Source(str(path), Path(path).read_bytes())
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise ReadError(ReadErrorKind.MISSING, str(path), f"cannot read the file: {reason}") from None
+    def of_file(path: str) -> Source:
+        """The content of a file, or of standard input for '-'; raises `ReadError` where there is none."""
+        return Source("<stdin>" if path == "-" else path, load(path))
 
 
 class InternalError(Exception):
@@ -64,13 +60,12 @@ def validate_sources(before: Source, after: Source, options: Options) -> Report:
 
 def validate_here(before: Source, after: Source, options: Options) -> Report:
     """`validate_sources` in this process, without a hard limit."""
-    from .read.files import read_program
+    from .read.program import read_program
     from .report.report import Obstacle, Report
     from .report.verdict import Verdict
-    from .validate import validate_programs
 
     try:
-        programs = [read_program(source.name, source.data) for source in (before, after)]
+        programs = [read_program(source.data, name=source.name) for source in (before, after)]
     except ReadError as error:
         if error.kind is not ReadErrorKind.UNSUPPORTED:
             raise
@@ -82,6 +77,8 @@ def validate_here(before: Source, after: Source, options: Options) -> Report:
             obstacle=Obstacle.UNSUPPORTED,
             message=f"{error.where}: {error.message}",
         )
+    from .validate import validate_programs
+
     return validate_programs(programs[0], programs[1], options)
 
 

@@ -1,0 +1,26 @@
+"""lit's configuration: tests of the command line, each a file with RUN lines whose output filecheck reads."""
+
+import os
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import lit.formats
+
+config: Any = globals()["config"]
+here = Path(__file__).resolve().parent
+python = shlex.quote(sys.executable)
+
+config.name = "shardproof"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".hlo", ".mlir", ".test"]
+config.test_source_root = str(here)
+config.test_exec_root = str(Path(tempfile.gettempdir()) / f"shardproof-lit-{os.getuid()}")
+
+# Tools are named in full instead of found on PATH, so that a test cannot pick up those of another environment.
+config.substitutions.append(("%examples", str(here.parent / "examples")))
+config.substitutions.append((r"\bvalidate-hlo\b", f"{python} -P -m shardproof.validator.cli"))
+config.substitutions.append((r"\bfilecheck\b", f"{python} -P -m filecheck"))
+config.substitutions.append((r"\bexpect-exit\b", f"{python} {shlex.quote(str(here / 'tools' / 'expect_exit.py'))}"))

@@ -1,0 +1,272 @@
+"""The command `validate-hlo`.
+
+Imports are lazy on purpose: a wrong command line answers at once, and nothing heavy is loaded for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from .ops.record import Theory
+from .options import Assumption, Options
+from .read.errors import ReadError
+from .report.verdict import ExitCode
+
+if TYPE_CHECKING:
+    from .report.report import Report
+    from .run import Source
+
+PROGRAM = "validate-hlo"
+
+_INTERRUPTED = 130
+"""What shells report for a process ended by Ctrl-C."""
+
+_PIPE_CLOSED = 141
+"""What shells report for a process whose output nobody reads any more."""
+
+_EPILOG = """\
+exit codes:
+  0 proved, 1 refuted, 2 usage, 3 not proved, 4 unsupported, 5 unreadable input, 70 internal error;
+  over several pairs the worst one, where 70 is worse than 1, then 5, 4, 3
+
+The verdict goes to stdout, diagnostics and progress go to stderr."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line; the CLI reference in docs/ is generated from it."""
+    result = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description="Proves that a partitioned XLA program computes, on every device and for all inputs, its shard of "
+        "the program before partitioning.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    inputs = result.add_argument_group("inputs")
+    inputs.add_argument("before", nargs="?", metavar="BEFORE", help="the program before partitioning; '-' reads stdin")
+    inputs.add_argument("after", nargs="?", metavar="AFTER", help="the program after partitioning; '-' reads stdin")
+    inputs.add_argument("--xla-dump", metavar="DIR", help="validate every before/after pair in an XLA dump folder")
+    inputs.add_argument(
+        "--module", type=_pattern, metavar="RE", help="with --xla-dump: only modules whose name matches this expression"
+    )
+
+    proof = result.add_argument_group("proof")
+    proof.add_argument(
+        "--theory",
+        choices=[theory.value for theory in Theory],
+        default=Theory.REASSOCIATED.value,
+        help="the weakest arithmetic to accept (default: %(default)s)",
+    )
+    proof.add_argument(
+        "--assume-indices-in-bounds",
+        action="store_true",
+        help="judge only inputs whose run-time indices are in bounds",
+    )
+    proof.add_argument("--timeout", type=_seconds, metavar="S", help="give up on a pair after S seconds")
+    proof.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the search for counterexamples (default: %(default)s)"
+    )
+
+    output = result.add_argument_group("output")
+    output.add_argument(
+        "--format", choices=["text", "json"], default="text", help="format of the verdict (default: %(default)s)"
+    )
+    output.add_argument("-o", dest="output", metavar="FILE", help="write the verdict to FILE instead of stdout")
+    output.add_argument(
+        "--replay", metavar="FILE", help="when refuted, write a Python script that evaluates the counterexample"
+    )
+    output.add_argument("--stats", action="store_true", help="print counts to stderr")
+    level = output.add_mutually_exclusive_group()
+    level.add_argument("-q", dest="quiet", action="store_true", help="print no diagnostics")
+    level.add_argument("-v", dest="verbose", action="store_true", help="print the verdict on every output")
+
+    about = result.add_argument_group("about")
+    about.add_argument("--list-ops", action="store_true", help="print every op that is modelled")
+    about.add_argument("--list-rules", action="store_true", help="print every rewrite rule of the e-graph")
+    about.add_argument("--version", action="store_true", help="print versions")
+    return result
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command and returns its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print(f"{PROGRAM}: interrupted", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away; keep the interpreter from complaining about it once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _PIPE_CLOSED
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two inputs, as paths or '-', to read when their turn comes."""
+
+    before: str
+    after: str
+
+
+def _run(arguments: list[str]) -> int:
+    command_line = parser()
+    args = command_line.parse_args(arguments)
+    if args.version or args.list_ops or args.list_rules:
+        return _about(args)
+    _check(command_line, args)
+    options = Options(
+        theory=Theory(args.theory),
+        assumptions=frozenset({Assumption.INDICES_IN_BOUNDS} if args.assume_indices_in_bounds else ()),
+        timeout=args.timeout,
+        seed=args.seed,
+    )
+    with ExitStack() as stack:
+        try:
+            out: TextIO = stack.enter_context(open(args.output, "w", encoding="utf-8")) if args.output else sys.stdout
+        except OSError as error:
+            command_line.error(f"cannot write '{args.output}': {(error.strerror or str(error)).lower()}")
+        try:
+            pairs = _pairs(args)
+        except ReadError as error:
+            _say_unreadable(error)
+            return ExitCode.UNREADABLE
+        codes = [_validate(pair, options, args, out, [PROGRAM, *arguments]) for pair in pairs]
+    if len(codes) > 1 and not args.quiet:
+        _say_counts(codes)
+    return ExitCode.worst(codes)
+
+
+def _about(args: argparse.Namespace) -> int:
+    from . import listing
+
+    if args.version:
+        print(listing.version_text())
+    if args.list_ops:
+        print(listing.ops_text())
+    if args.list_rules:
+        print(listing.rules_text())
+    return ExitCode.PROVED
+
+
+def _check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """Refuses combinations that argparse cannot express."""
+    if args.replay is not None and not os.access(os.path.dirname(args.replay) or ".", os.W_OK):
+        command_line.error(f"cannot write '{args.replay}'")
+    if args.xla_dump is not None:
+        if args.before is not None:
+            command_line.error("BEFORE and AFTER do not go with --xla-dump")
+        if args.replay is not None:
+            command_line.error("--replay takes one pair and does not go with --xla-dump")
+        return
+    if args.module is not None:
+        command_line.error("--module goes with --xla-dump only")
+    if args.before is None or args.after is None:
+        command_line.error("BEFORE and AFTER, or --xla-dump, are required")
+    if args.before == args.after == "-":
+        command_line.error("only one input can be stdin")
+
+
+def _pairs(args: argparse.Namespace) -> list[_Pair]:
+    if args.xla_dump is None:
+        return [_Pair(args.before, args.after)]
+    from .read.dumps import find_pairs
+
+    return [_Pair(str(pair.before), str(pair.after)) for pair in find_pairs(args.xla_dump, args.module)]
+
+
+def _validate(pair: _Pair, options: Options, args: argparse.Namespace, out: TextIO, command: list[str]) -> ExitCode:
+    """Validates one pair and says so; a fault in one pair does not keep the others from their verdicts."""
+    from .run import InternalError, Source, summary_of, validate_sources
+
+    try:
+        before, after = Source.of_file(pair.before), Source.of_file(pair.after)
+    except ReadError as error:
+        _say_unreadable(error)
+        return ExitCode.UNREADABLE
+    try:
+        report = validate_sources(before, after, options)
+        _say(report, args, out)
+        if args.replay is not None:
+            _replay(report, before, after, args.replay)
+        return ExitCode.of(report.verdict)
+    except ReadError as error:
+        _say_unreadable(error)
+        return ExitCode.UNREADABLE
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        from .bundle import write_bundle
+
+        details = error.details if isinstance(error, InternalError) else traceback.format_exc()
+        summary = str(error) if isinstance(error, InternalError) else summary_of(error)
+        folder = write_bundle(before, after, command, details)
+        print(f"{after.name}: internal error: {summary}; inputs and details are in '{folder}'", file=sys.stderr)
+        return ExitCode.INTERNAL
+
+
+def _say(report: Report, args: argparse.Namespace, out: TextIO) -> None:
+    from .report import json_format, text
+
+    print(json_format.json_line(report) if args.format == "json" else text.verdict_line(report), file=out, flush=True)
+    if not args.quiet:
+        for line in text.diagnostics(report, verbose=args.verbose):
+            print(line, file=sys.stderr)
+    if args.stats:
+        for line in text.stats_lines(report.stats):
+            print(line, file=sys.stderr)
+
+
+def _replay(report: Report, before: Source, after: Source, path: str) -> None:
+    from .report.replay import replay_script
+
+    if report.counterexample is None:
+        print(f"{report.after}: note: no counterexample, so '{path}' is not written", file=sys.stderr)
+        return
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(replay_script(report.counterexample, before, after))
+
+
+def _say_unreadable(error: ReadError) -> None:
+    message = " ".join(error.message.split())
+    print(f"{error.where}: error: {message}", file=sys.stderr)
+
+
+def _say_counts(codes: list[ExitCode]) -> None:
+    def counts() -> Iterator[str]:
+        for code in ExitCode:
+            if count := codes.count(code):
+                yield f"{count} {code.name.lower().replace('_', ' ')}"
+
+    print(f"{len(codes)} pairs: {', '.join(counts())}", file=sys.stderr)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a regular expression: {error}") from None
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number of seconds")
+    return seconds
+
+
+if __name__ == "__main__":
+    sys.exit(main())
