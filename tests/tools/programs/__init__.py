@@ -1,0 +1,1 @@
+"""The zoo's programs, a file for each family."""
