@@ -1,0 +1,71 @@
+"""Schema 1 of the JSON report."""
+
+import json
+
+import pytest
+
+from shardproof.validator.report.json_format import json_line
+from shardproof.validator.report.report import Report
+
+KEYS = (
+    "schema before after verdict theory assumptions obstacle message outputs frontier counterexample notes stats"
+).split()
+
+
+@pytest.mark.parametrize("name", ["proved", "refuted", "not_proved", "unsupported"])
+def test_every_key_is_always_there(name: str, request: pytest.FixtureRequest):
+    report: Report = request.getfixturevalue(name)
+    line = json_line(report)
+    assert "\n" not in line
+    data = json.loads(line, parse_constant=lambda constant: pytest.fail(f"{constant} is not JSON"))
+    assert list(data) == KEYS
+    assert data == report.to_json()
+    assert data["schema"] == 1
+
+
+def test_a_proof(proved: Report):
+    data = proved.to_json()
+    assert (data["verdict"], data["theory"], data["assumptions"]) == ("PROVED", "reassociated", [])
+    assert data["outputs"][1] == {
+        "index": 1,
+        "label": "grad",
+        "verdict": "PROVED",
+        "theory": "exact",
+        "location": None,
+        "message": "",
+    }
+    assert data["stats"] == {
+        "seconds": 0.4149,
+        "ops": {"before": 20, "after": 24},
+        "relations": 311,
+        "memo_hits": 1200,
+        "rules": {"sum-of-sums": 2},
+        "egraph_stop": None,
+    }
+
+
+def test_a_refutation(refuted: Report):
+    data = refuted.to_json()
+    assert data["theory"] is None
+    assert data["assumptions"] == ["indices-in-bounds"]
+    assert data["frontier"]["value"] == "%23"
+    assert data["frontier"]["location"]["frames"][0] == {
+        "file": "mlp.py",
+        "line": 30,
+        "column": 11,
+        "function": "mlp",
+    }
+    assert data["frontier"]["operands"][0] == {"name": "%14", "relation": "Σ over 16 of 64"}
+    assert data["counterexample"] == {
+        "output": 1,
+        "device": 3,
+        "element": [0, 2],
+        "expected": 2.0,
+        "actual": "inf",
+        "profile": "small integers",
+        "seed": 7,
+        "inputs": [
+            {"shape": [1, 2], "dtype": "float64", "values": [1.0, "nan"]},
+            {"shape": [100], "dtype": "int64", "values": None},
+        ],
+    }

@@ -1,0 +1,82 @@
+"""The text of reports, line for line."""
+
+import re
+
+from shardproof.validator.report.report import Report
+from shardproof.validator.report.text import diagnostics, stats_lines, verdict_line
+
+
+def test_a_proof_is_one_line_and_its_notes(proved: Report):
+    assert str(proved).splitlines() == [
+        "PROVED (reassociated)  before.mlir → after.mlir  2 outputs  0.41 s",
+        "after.mlir: note: all_reduce %7 is redundant",
+    ]
+
+
+def test_verbose_tells_every_output(proved: Report):
+    assert diagnostics(proved, verbose=True)[1:] == [
+        "after.mlir: note: output 0 'loss' PROVED (reassociated)",
+        "after.mlir: note: output 1 'grad' PROVED (exact)",
+    ]
+
+
+def test_a_refutation_explains_itself_in_the_fixed_order(refuted: Report):
+    assert str(refuted).splitlines() == [
+        "REFUTED (assuming indices-in-bounds)  before.mlir → after.mlir  1 of 2 outputs proved  1.00 s",
+        "mlp.py:30:11: error: 'after.mlir' lacks a sum over 'model'",
+        "mlp.py:30:11: note: output 1 'grad' REFUTED: differs on device 3",
+        "mlp.py:30:11: note: first value without a relation: '%23' : f32[8,24] = stablehlo.add %14, %22",
+        "mlp.py:30:11: note: reason: the operands are partial sums over different devices",
+        "mlp.py:30:11: note: operand '%14' is Σ over 16 of 64",
+        "mlp.py:30:11: note: operand '%22' is a view of 'b_out'",
+        "mlp.py:30:11: note: from 'jit(mlp)/dot_general'",
+        "after.mlir: note: counterexample: output 1 'grad', device 3, element [0, 2]: expected 2.0, got inf "
+        "(inputs 'small integers', seed 7)",
+        "after.mlir: note: input 0 = float64[1,2] [[1.0, nan]]",
+        "after.mlir: note: input 1 = int64[100] (not shown)",
+        "after.mlir: note: try: '--replay FILE.py' writes a script that evaluates both programs on these inputs",
+        "after.mlir: note: 1 of 2 outputs proved, 20 ops before, 23 after",
+    ]
+
+
+def test_a_missing_proof_says_what_to_try(not_proved: Report):
+    lines = str(not_proved).splitlines()
+    assert lines[0] == "NOT_PROVED  before.mlir → after.mlir  0 of 11 outputs proved  0.00 s"
+    assert lines[1] == "after.mlir: error: no proof that 'after.mlir' computes its shard of 'before.mlir'"
+    assert "after.mlir: note: and 3 more outputs that are not proved" in lines
+    assert "after.mlir: note: try: '--theory real', if rounding may be ignored" in lines
+
+
+def test_unsupported_is_neither_proof_nor_refutation(unsupported: Report):
+    text = str(unsupported)
+    assert text.startswith("UNSUPPORTED  before.mlir → after.mlir  0 of 0 outputs proved")
+    assert "error: 'stablehlo.fft' is not modelled" in text
+    assert "PROVED" not in text
+
+
+def test_every_diagnostic_starts_with_a_location(refuted: Report, not_proved: Report, unsupported: Report):
+    for report in (refuted, not_proved, unsupported):
+        for line in diagnostics(report, verbose=True):
+            assert re.match(r"\S+(:\d+)*: (error|note): \S", line), line
+
+
+def test_counts(proved: Report):
+    assert stats_lines(proved.stats) == [
+        "seconds                  0.415",
+        "ops before                  20",
+        "ops after                   24",
+        "relations                  311",
+        "memo hits                1,200",
+        "e-graph stop           not run",
+        "rule sum-of-sums             2",
+    ]
+
+
+def test_verdict_line_is_one_line(proved: Report):
+    assert "\n" not in verdict_line(proved)
+
+
+def test_notebooks_show_the_text(refuted: Report):
+    html = refuted._repr_html_()
+    assert html.startswith("<pre>REFUTED")
+    assert "&#x27;grad&#x27;" in html

@@ -1,0 +1,85 @@
+"""A report as JSON, schema 1.
+
+Keys are never left out: what is absent is null or empty, so that a reader needs no guards. New keys may come within
+schema 1; a key that goes away or changes its meaning makes schema 2.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..read.ir import UNKNOWN_LOCATION, Location
+from .report import Frontier, OutputReport, Report, Stats
+from .witness import witness_to_json
+
+SCHEMA = 1
+
+
+def report_to_json(report: Report) -> dict[str, Any]:
+    """The report as dictionaries, lists, strings, numbers and None."""
+    return {
+        "schema": SCHEMA,
+        "before": report.before,
+        "after": report.after,
+        "verdict": report.verdict.name,
+        "theory": None if report.theory is None else report.theory.value,
+        "assumptions": sorted(assumption.value for assumption in report.assumptions),
+        "obstacle": None if report.obstacle is None else report.obstacle.value,
+        "message": report.message,
+        "outputs": [_output(output) for output in report.outputs],
+        "frontier": None if report.frontier is None else _frontier(report.frontier),
+        "counterexample": None if report.counterexample is None else witness_to_json(report.counterexample),
+        "notes": list(report.notes),
+        "stats": _stats(report.stats),
+    }
+
+
+def json_line(report: Report) -> str:
+    """The report as one line of strict JSON."""
+    return json.dumps(report_to_json(report), ensure_ascii=False, allow_nan=False)
+
+
+def _output(output: OutputReport) -> dict[str, Any]:
+    return {
+        "index": output.index,
+        "label": output.label,
+        "verdict": output.verdict.name,
+        "theory": None if output.theory is None else output.theory.value,
+        "location": _location(output.location),
+        "message": output.message,
+    }
+
+
+def _frontier(frontier: Frontier) -> dict[str, Any]:
+    return {
+        "op": frontier.op,
+        "value": frontier.value,
+        "type": frontier.type,
+        "location": _location(frontier.location),
+        "reason": frontier.reason,
+        "operands": [{"name": operand.name, "relation": operand.relation} for operand in frontier.operands],
+    }
+
+
+def _location(location: Location) -> dict[str, Any] | None:
+    if location == UNKNOWN_LOCATION:
+        return None
+    return {
+        "op_name": location.op_name,
+        "frames": [
+            {"file": frame.file, "line": frame.line, "column": frame.column, "function": frame.function}
+            for frame in location.frames
+        ],
+    }
+
+
+def _stats(stats: Stats) -> dict[str, Any]:
+    return {
+        "seconds": round(stats.seconds, 6),
+        "ops": {"before": stats.ops_before, "after": stats.ops_after},
+        "relations": stats.relations,
+        "memo_hits": stats.memo_hits,
+        "rules": dict(sorted(stats.rules.items())),
+        "egraph_stop": stats.egraph_stop,
+    }

@@ -1,0 +1,140 @@
+"""A report as text: one verdict line, then diagnostics in the shape MLIR tools print.
+
+The order of the diagnostics is fixed: what differs, where, the first value without a relation, the counterexample,
+what to try, counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..ops.record import Theory
+from ..read.ir import Location
+from .report import Frontier, Obstacle, OutputReport, Report, Stats
+from .verdict import Verdict
+from .witness import witness_lines
+
+_MAX_OUTPUTS = 8
+_MAX_OPERANDS = 6
+
+
+def verdict_line(report: Report) -> str:
+    """The first line of every text report, made to be found by grep."""
+    conditions = [report.theory.value] if report.theory is not None else []
+    if report.assumptions:
+        conditions.append("assuming " + ", ".join(sorted(a.value for a in report.assumptions)))
+    verdict = report.verdict.name + (f" ({', '.join(conditions)})" if conditions else "")
+    return "  ".join(
+        (verdict, f"{report.before} → {report.after}", _outputs(report), f"{report.stats.seconds:.2f} s"),
+    )
+
+
+def diagnostics(report: Report, verbose: bool = False) -> list[str]:
+    """What explains the verdict, one line each; for a proof only its notes, and each output when `verbose`."""
+    lines = []
+    if report.verdict is not Verdict.PROVED:
+        lines += _failure(report)
+    lines += [f"{report.after}: note: {note}" for note in report.notes]
+    if verbose:
+        lines += [_output_line(report, output) for output in report.outputs]
+    return lines
+
+
+def stats_lines(stats: Stats) -> list[str]:
+    """The counts of a run, one a line."""
+    rows = [
+        ("seconds", f"{stats.seconds:.3f}"),
+        ("ops before", f"{stats.ops_before:,}"),
+        ("ops after", f"{stats.ops_after:,}"),
+        ("relations", f"{stats.relations:,}"),
+        ("memo hits", f"{stats.memo_hits:,}"),
+        ("e-graph stop", stats.egraph_stop or "not run"),
+        *((f"rule {name}", f"{count:,}") for name, count in sorted(stats.rules.items())),
+    ]
+    width = max(len(name) for name, _ in rows)
+    return [f"{name:<{width}}  {value:>12}" for name, value in rows]
+
+
+def full_text(report: Report) -> str:
+    """The verdict line and the diagnostics together."""
+    return "\n".join([verdict_line(report), *diagnostics(report)])
+
+
+def _outputs(report: Report) -> str:
+    count = len(report.outputs)
+    proved = sum(output.verdict is Verdict.PROVED for output in report.outputs)
+    noun = "output" if count == 1 else "outputs"
+    return f"{count} {noun}" if report.verdict is Verdict.PROVED else f"{proved} of {count} {noun} proved"
+
+
+def _failure(report: Report) -> Iterator[str]:
+    where = _where(report, report.location)
+    yield f"{where}: error: {report.message or _default_message(report)}"
+    failing = [output for output in report.outputs if output.verdict is not Verdict.PROVED]
+    for output in failing[:_MAX_OUTPUTS]:
+        yield _output_line(report, output)
+    if len(failing) > _MAX_OUTPUTS:
+        yield f"{report.after}: note: and {len(failing) - _MAX_OUTPUTS} more outputs that are not proved"
+    if report.frontier is not None:
+        yield from _frontier(report, report.frontier)
+    if report.counterexample is not None:
+        for line in witness_lines(report.counterexample, report):
+            yield f"{report.after}: note: {line}"
+    for advice in _advice(report):
+        yield f"{report.after}: note: try: {advice}"
+    stats = report.stats
+    yield f"{report.after}: note: {_outputs(report)}, {stats.ops_before} ops before, {stats.ops_after} after"
+
+
+def _default_message(report: Report) -> str:
+    match report.verdict:
+        case Verdict.REFUTED:
+            return f"'{report.after}' does not compute its shard of '{report.before}'"
+        case Verdict.UNSUPPORTED:
+            return f"'{report.after}' or '{report.before}' contains something that is not modelled"
+        case _:
+            return f"no proof that '{report.after}' computes its shard of '{report.before}'"
+
+
+def _frontier(report: Report, frontier: Frontier) -> Iterator[str]:
+    where = _where(report, frontier.location)
+    yield f"{where}: note: first value without a relation: '{frontier.value}' : {frontier.type} = {frontier.op}"
+    yield f"{where}: note: reason: {frontier.reason}"
+    for operand in frontier.operands[:_MAX_OPERANDS]:
+        yield f"{where}: note: operand '{operand.name}' is {operand.relation}"
+    if len(frontier.operands) > _MAX_OPERANDS:
+        yield f"{where}: note: and {len(frontier.operands) - _MAX_OPERANDS} more operands"
+    if frontier.location.op_name:
+        yield f"{where}: note: from '{frontier.location.op_name}'"
+
+
+def _output_line(report: Report, output: OutputReport) -> str:
+    label = f" '{output.label}'" if output.label else ""
+    theory = f" ({output.theory.value})" if output.theory is not None else ""
+    message = f": {output.message}" if output.message else ""
+    return (
+        f"{_where(report, output.location)}: note: output {output.index}{label} {output.verdict.name}{theory}{message}"
+    )
+
+
+def _where(report: Report, location: Location) -> str:
+    """A location a reader can open; a value that the file tells no position of is located by the file alone."""
+    return str(location.frames[0]) if location.frames else report.after
+
+
+def _advice(report: Report) -> Iterator[str]:
+    if report.verdict is Verdict.REFUTED:
+        if report.counterexample is not None:
+            yield "'--replay FILE.py' writes a script that evaluates both programs on these inputs"
+        return
+    match report.obstacle:
+        case Obstacle.THEORY:
+            yield f"'--theory {Theory.REAL.value}', if rounding may be ignored"
+        case Obstacle.TIMEOUT:
+            yield "a longer '--timeout'"
+        case Obstacle.UNSUPPORTED:
+            yield "'--list-ops' tells which ops are modelled"
+        case Obstacle.MISMATCH:
+            yield "check that both files come from one compilation, before and after the same pass"
+        case Obstacle.NO_RELATION | Obstacle.LIMIT | None:
+            yield "docs/not-proved.md goes through the usual reasons for a missing proof"

@@ -1,0 +1,67 @@
+"""A counterexample as text and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..evaluate.compare import Counterexample
+    from .report import Report
+
+_MAX_SHOWN = 32
+"""Inputs of more elements are told by their shape only; a replay script holds them all."""
+
+
+def witness_lines(witness: Counterexample, report: Report) -> Iterator[str]:
+    """What a counterexample shows, then the inputs it takes, one each line."""
+    output = next((output for output in report.outputs if output.index == witness.result), None)
+    label = f" '{output.label}'" if output is not None and output.label else ""
+    yield (
+        f"counterexample: output {witness.result}{label}, device {witness.device}, element {list(witness.index)}: "
+        f"expected {_scalar(witness.expected)}, got {_scalar(witness.actual)} "
+        f"(inputs '{witness.profile}', seed {witness.seed})"
+    )
+    for number, value in enumerate(witness.inputs):
+        yield f"input {number} = {_array(value)}"
+
+
+def witness_to_json(witness: Counterexample) -> dict[str, Any]:
+    """Plain data of schema 1. Numbers that JSON does not have (NaN, infinities, complex ones) are strings."""
+    return {
+        "output": witness.result,
+        "device": witness.device,
+        "element": list(witness.index),
+        "expected": _plain(witness.expected),
+        "actual": _plain(witness.actual),
+        "profile": witness.profile,
+        "seed": witness.seed,
+        "inputs": [_input(np.asarray(value)) for value in witness.inputs],
+    }
+
+
+def _input(value: np.ndarray) -> dict[str, Any]:
+    shown = [_plain(item) for item in value.reshape(-1)] if value.size <= _MAX_SHOWN else None
+    return {"shape": list(value.shape), "dtype": str(value.dtype), "values": shown}
+
+
+def _array(value: Any) -> str:
+    array = np.asarray(value)
+    kind = f"{array.dtype}[{','.join(map(str, array.shape))}]"
+    if array.size > _MAX_SHOWN:
+        return f"{kind} (not shown)"
+    return f"{kind} {' '.join(repr(array.tolist()).split())}"
+
+
+def _plain(value: Any) -> bool | int | float | str:
+    item = np.asarray(value).item()
+    if isinstance(item, float) and not math.isfinite(item) or isinstance(item, complex):
+        return str(item)
+    return item if isinstance(item, bool | int | float) else str(item)
+
+
+def _scalar(value: Any) -> str:
+    return str(np.asarray(value).item())
