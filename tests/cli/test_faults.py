@@ -1,0 +1,79 @@
+"""Faults of the validator itself: no traceback on the terminal, everything a report needs in a folder."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from shardproof.validator import cli, run
+
+
+@pytest.fixture(autouse=True)
+def temporary_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def _bundle(line: str) -> Path:
+    match = re.search(r"inputs and details are in '(.*)'$", line)
+    assert match is not None, line
+    return Path(match[1])
+
+
+def test_an_unexpected_exception_leaves_a_bundle(engine, command, pair):
+    def stumble(before, after, options):
+        raise KeyError("no such atom")
+
+    engine(stumble)
+    code, out, err = command(*pair)
+    assert (code, out, len(err)) == (70, [], 1)
+    assert err[0].startswith(f"{pair[1]}: internal error: KeyError: 'no such atom'")
+    folder = _bundle(err[0])
+    assert {file.name for file in folder.iterdir()} == {"before-before.mlir", "after-after.mlir", "details.txt"}
+    assert (folder / "before-before.mlir").read_text() == "module @before"
+    details = (folder / "details.txt").read_text()
+    assert details.startswith("shardproof ")
+    assert f"validate-hlo {pair[0]} {pair[1]}" in details
+    assert "in stumble" in details
+
+
+def test_a_fault_in_a_child_keeps_its_traceback(engine, command, pair):
+    def stumble(before, after, options):
+        raise run.InternalError("IndexError: 3", "Traceback of the child")
+
+    engine(stumble)
+    code, _, err = command(*pair)
+    assert code == 70
+    assert "internal error: IndexError: 3;" in err[0]
+    assert "Traceback of the child" in (_bundle(err[0]) / "details.txt").read_text()
+
+
+def test_interrupt(engine, command, pair):
+    def interrupted(before, after, options):
+        raise KeyboardInterrupt
+
+    engine(interrupted)
+    assert command(*pair) == (130, [], ["validate-hlo: interrupted"])
+
+
+def test_usage_errors_do_not_validate(engine, pair, capsys):
+    def never(before, after, options):
+        raise AssertionError("the engine was called")
+
+    engine(never)
+    wrong = [
+        ["--xla-dump", ".", *pair],
+        ["--module", "x", *pair],
+        ["--xla-dump", ".", "--replay", "r.py"],
+        ["-q", "-v", *pair],
+        ["--seed", "x", *pair],
+        ["--timeout", "nan", *pair],
+        ["--replay", "/no/such/folder/r.py", *pair],
+        ["--format", "sarif", *pair],
+        ["--theor", "real", *pair],
+    ]
+    for arguments in wrong:
+        with pytest.raises(SystemExit) as exit_info:
+            cli.main(arguments)
+        assert exit_info.value.code == 2, arguments
+    assert "validate-hlo: error: " in capsys.readouterr().err
