@@ -1,0 +1,239 @@
+"""How elementwise operations relate: index arithmetic, sums that stay sums, selection by position, else congruence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..read.attributes import Comparison
+from ..read.ir import Op
+from ..relate.atoms import AtomKind
+from ..relate.guards import index_form, join, split_guarded
+from ..relate.index import index_operation
+from ..relate.lift import lift
+from ..relate.monoid import Monoid
+from ..relate.moves import as_sum, base_atom, gathered, piecewise, read_through
+from ..relate.value import Piece, Val, strongest
+from ..relation.store import Dom
+from .record import OpRecord
+
+if TYPE_CHECKING:
+    from ..relate.walk import Walk
+
+COMMUTATIVE = frozenset(
+    f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
+)
+_MONOIDS = {monoid.value: monoid for monoid in Monoid}
+_MIRRORED = {Comparison.GT: Comparison.LT, Comparison.GE: Comparison.LE}
+
+
+def relate_elementwise(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    """Any op on every element by itself."""
+    from .registry import RECORDS
+
+    return [_elementwise(walk, op, values, RECORDS[op.name])]
+
+
+def _elementwise(walk: Walk, op: Op, values: list[Val], record: OpRecord) -> Val:
+    known = index_result(walk, op, values)
+    if known is not None:
+        return known
+    monoid = _MONOIDS.get("stablehlo.add" if op.name == "stablehlo.subtract" else op.name)
+    dtype = op.results[0].tensor.dtype
+    if monoid is not None and dtype.is_bool:
+        monoid = {Monoid.ADD: Monoid.OR, Monoid.MAX: Monoid.OR, Monoid.MUL: Monoid.AND, Monoid.MIN: Monoid.AND}.get(
+            monoid, monoid
+        )
+    if monoid is not None and any(value.monoid is monoid for value in values):
+        return combine(walk, op, values, monoid)
+    if op.name == "stablehlo.negate" and values[0].monoid is Monoid.ADD:
+        return _negated(values[0])
+    return lift(
+        walk, walk.key(op, record), values, op.results[0].tensor, commutative=op.name in COMMUTATIVE
+    )
+
+
+def index_result(walk: Walk, op: Op, values: Sequence[Val]) -> Val | None:
+    """The result as index arithmetic where every operand is made of known integers, else None."""
+    if any(not value.is_view or _unknown(value) for value in values) or not values:
+        return None
+    store = walk.store
+    joints = [piece.rel for piece in values[0].pieces]
+    for value in values[1:]:
+        joints = [
+            rel for first in joints for piece in value.pieces if not store.empty(rel := store.pair(first, piece.rel))
+        ]
+        walk.limit_pieces(len(joints))
+    atom = walk.context.atoms.integer(op.results[0].tensor.dtype)
+    pieces = []
+    for joint in joints:
+        function = index_operation(walk, op, joint)
+        if function is None:
+            return None
+        pieces.append(Piece(atom, store.compose(joint, function)))
+    domain = values[0].domain
+    for value in values[1:]:
+        domain = store.set_meet(domain, value.domain)
+    walk.context.used("index arithmetic")
+    theory = strongest([value.theory for value in values])
+    return Val(op.results[0].tensor, gathered(store, pieces), domain, theory=theory)
+
+
+def _unknown(value: Val) -> bool:
+    return any(piece.atom.kind is not AtomKind.INTEGER for piece in value.pieces)
+
+
+def combine(walk: Walk, op: Op, values: Sequence[Val], monoid: Monoid) -> Val:
+    """A sum of sums: the elements of all operands together (with their signs for a difference)."""
+    sums = []
+    for value in values:
+        if value.monoid not in (None, monoid):
+            value = walk.close(value, f"partial result of '{value.monoid}' is combined with '{monoid.value}'")
+        sums.append(as_sum(walk, value, monoid))
+    if op.name == "stablehlo.subtract":
+        sums[1] = _negated(sums[1])
+    pieces = [piece for value in sums for piece in value.pieces]
+    domain = walk.store.set_meet(sums[0].domain, sums[1].domain)
+    levels = 1 + max(value.levels for value in sums)
+    theory = strongest([value.theory for value in sums])
+    result = Val(
+        op.results[0].tensor, gathered(walk.store, pieces, monoid.idempotent), domain, monoid, levels, theory
+    )
+    return walk.settle(result)
+
+
+def _negated(value: Val) -> Val:
+    pieces = tuple(Piece(piece.atom, piece.rel, -piece.coefficient) for piece in value.pieces)
+    return Val(value.type, pieces, value.domain, value.monoid, value.levels, value.theory)
+
+
+def relate_compare(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    """Comparison; `greater` is read as `less` with the operands exchanged."""
+    known = index_result(walk, op, values)
+    if known is not None:
+        return [known]
+    direction = Comparison(op.attributes["comparison_direction"])
+    operands = values
+    if direction in _MIRRORED:
+        direction, operands = _MIRRORED[direction], values[::-1]
+    attributes: tuple[tuple[str, object], ...] = (("comparison_direction", direction),)
+    if str(op.attributes.get("compare_type", "")).upper() == "TOTALORDER":
+        attributes = (*attributes, ("compare_type", "TOTALORDER"))
+    commutative = direction in (Comparison.EQ, Comparison.NE)
+    return [lift(walk, (op.name, attributes), operands, op.results[0].tensor, commutative=commutative)]
+
+
+def relate_convert(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    """Conversion; to the same type it is the identity, otherwise any rounding is an operation of its own."""
+    if op.operands[0].tensor.dtype is op.results[0].tensor.dtype:
+        return values
+    return relate_elementwise(walk, op, values)
+
+
+def relate_clamp(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    """Clamp; scalar bounds are broadcast first."""
+    low, operand, high = values
+    shaped = [_spread(walk, bound, operand) for bound in (low, high)]
+    return relate_elementwise(walk, op, [shaped[0], operand, shaped[1]])
+
+
+def _spread(walk: Walk, value: Val, like: Val) -> Val:
+    if value.type.shape == like.type.shape:
+        return value
+    type_ = type(value.type)(like.type.shape, value.type.dtype)
+    return read_through(walk, value, walk.builder.moved(like.type.shape, []), type_)
+
+
+def relate_select(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    """Selection: by position where the predicate is known, by guards where it tests indices, else congruence."""
+    predicate, on_true, on_false = values
+    predicate = _spread(walk, predicate, on_true)
+    store, type_ = walk.store, op.results[0].tensor
+    if not _unknown(predicate) and predicate.is_view:
+        known = index_result(walk, op, [predicate, on_true, on_false])
+        if known is not None and not (on_true.monoid or on_false.monoid):
+            return [_with_domain(walk, known, predicate, on_true, on_false)]
+        parts = []
+        for number, value in ((1, on_true), (0, on_false)):
+            where = _where(walk, predicate, number)
+            if not store.set_empty(where):
+                parts.append((store.identity_on(where), value))
+        chosen = piecewise(walk, parts, type_)
+        return [_themed(chosen, predicate)]
+    guarded = _select_by_guards(walk, predicate, on_true, on_false)
+    if guarded is not None:
+        return [guarded]
+    return [lift(walk, (op.name, ()), [predicate, on_true, on_false], type_)]
+
+
+def _with_domain(walk: Walk, known: Val, predicate: Val, on_true: Val, on_false: Val) -> Val:
+    """Only the chosen operand has to be defined."""
+    store = walk.store
+    yes = store.set_meet(_where(walk, predicate, 1), on_true.domain)
+    no = store.set_meet(_where(walk, predicate, 0), on_false.domain)
+    return Val(known.type, known.pieces, store.set_union(yes, no), theory=known.theory)
+
+
+def _where(walk: Walk, predicate: Val, number: int) -> Dom:
+    store = walk.store
+    result = None
+    for piece in predicate.pieces:
+        part = store.domain(store.fix_range(piece.rel, 0, number))
+        result = part if result is None else store.set_union(result, part)
+    assert result is not None
+    return result
+
+
+def _themed(value: Val, predicate: Val) -> Val:
+    theory = strongest([value.theory, predicate.theory])
+    return Val(value.type, value.pieces, value.domain, value.monoid, value.levels, theory)
+
+
+def _select_by_guards(walk: Walk, predicate: Val, on_true: Val, on_false: Val) -> Val | None:
+    """A predicate on unknown indices restricts the guards of the chosen operand.
+
+    Only where an operand is itself read by such guards (a masked look-up): elsewhere selection is an op like any other.
+    """
+    if not (on_true.has_guards or on_false.has_guards) or not predicate.is_view or predicate.has_guards:
+        return None
+    store = walk.store
+    tested = index_form(walk, predicate)
+    monoids = {value.monoid for value in (on_true, on_false) if value.monoid is not None}
+    if len(monoids) > 1:
+        return None
+    monoid = next(iter(monoids), None)
+    pieces: list[Piece] = []
+    for number, value in ((1, on_true), (0, on_false)):
+        source = as_sum(walk, value, monoid) if monoid is not None else value
+        for test in tested.pieces:
+            rel = store.fix_range(test.rel, 0, number)
+            if store.empty(rel):
+                continue
+            guards = split_guarded(test)[0]
+            for piece in source.pieces:
+                pieces.extend(_guarded_by(walk, piece, (guards, 1, rel)))
+    walk.limit_pieces(len(pieces))
+    walk.context.used("guard")
+    domain = store.set_meet(predicate.domain, store.set_meet(on_true.domain, on_false.domain))
+    levels = max(on_true.levels, on_false.levels)
+    theory = strongest([predicate.theory, on_true.theory, on_false.theory])
+    return Val(on_true.type, gathered(store, pieces), domain, monoid, levels, theory)
+
+
+def _guarded_by(walk: Walk, piece: Piece, test: tuple) -> list[Piece]:
+    """The piece where a tested guard holds as well."""
+    store = walk.store
+    joined = join(walk, split_guarded(piece), test)
+    if joined is None:
+        return []
+    guards, count, rel = joined
+    rel = store.project_out(rel, count - 1, 1)
+    return [Piece(walk.context.atoms.guard(base_atom(piece.atom), guards), rel, piece.coefficient)]
+
+
+RELATIONS = {
+    "stablehlo.compare": relate_compare,
+    "stablehlo.convert": relate_convert,
+    "stablehlo.clamp": relate_clamp,
+    "stablehlo.select": relate_select,
+}

@@ -1,0 +1,164 @@
+"""How data movement relates: each result index reads one operand index, so relations compose and nothing else happens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..read.ir import DType, Op, TensorType
+from ..relate.atoms import AtomKind
+from ..relate.context import exact_integers
+from ..relate.lift import lift
+from ..relate.moves import piecewise, read_through
+from ..relate.value import Piece, Val
+from ..relation.build import affine, names
+
+if TYPE_CHECKING:
+    from ..relate.walk import Walk
+
+MAX_TABLE = 1 << 16
+"""Constants of more elements than this are not searched for integer patterns."""
+
+
+def relate_identity(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    """Every result is the operand of the same position."""
+    return list(values)
+
+
+def relate_reshape(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    type_ = op.results[0].tensor
+    return [read_through(walk, values[0], walk.builder.reshape(type_.shape, values[0].type.shape), type_)]
+
+
+def relate_transpose(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    type_ = op.results[0].tensor
+    permutation = op.attributes["permutation"]
+    outputs = [f"i{permutation.index(k)}" for k in range(len(permutation))]
+    return [read_through(walk, values[0], walk.builder.moved(type_.shape, outputs), type_)]
+
+
+def relate_broadcast(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    type_ = op.results[0].tensor
+    source = values[0].type.shape
+    outputs = [
+        f"i{dim}" if extent != 1 or type_.shape[dim] == 1 else "0"
+        for dim, extent in zip(op.attributes["broadcast_dimensions"], source, strict=True)
+    ]
+    return [read_through(walk, values[0], walk.builder.moved(type_.shape, outputs), type_)]
+
+
+def relate_slice(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    type_ = op.results[0].tensor
+    starts, strides = op.attributes["start_indices"], op.attributes["strides"]
+    outputs = [affine([(step, f"i{k}")], start) for k, (start, step) in enumerate(zip(starts, strides, strict=True))]
+    return [read_through(walk, values[0], walk.builder.moved(type_.shape, outputs), type_)]
+
+
+def relate_reverse(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    type_ = op.results[0].tensor
+    flipped = set(op.attributes["dimensions"])
+    outputs = [affine([(-1, f"i{k}")], n - 1) if k in flipped else f"i{k}" for k, n in enumerate(type_.shape)]
+    return [read_through(walk, values[0], walk.builder.moved(type_.shape, outputs), type_)]
+
+
+def relate_concatenate(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    type_ = op.results[0].tensor
+    axis = op.attributes["dimension"]
+    parts, offset = [], 0
+    for value in values:
+        extent = value.type.shape[axis]
+        if extent:
+            outputs = names("i", type_.rank)
+            outputs[axis] = affine([(1, f"i{axis}")], -offset)
+            where = [f"{offset} <= i{axis} < {offset + extent}"]
+            parts.append((walk.builder.moved(type_.shape, outputs, where), value))
+        offset += extent
+    return [piecewise(walk, parts, type_)]
+
+
+def relate_pad(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    type_ = op.results[0].tensor
+    operand, padding = values
+    store, builder = walk.store, walk.builder
+    inner = names("x", type_.rank)
+    where = []
+    for k, extent in enumerate(operand.type.shape):
+        low, gap = op.attributes["edge_padding_low"][k], op.attributes["interior_padding"][k]
+        where.append(f"i{k} = {affine([(gap + 1, f'x{k}')], low)}")
+        where.append(f"0 <= x{k} < {extent}")
+    inside = builder.linked(type_.shape, inner, where)
+    outside = store.set_minus(walk.points(type_), store.domain(inside))
+    parts = [(inside, operand)] if not store.empty(inside) else []
+    if not store.set_empty(outside):
+        parts.append((store.restrict(builder.moved(type_.shape, []), outside), padding))
+    return [piecewise(walk, parts, type_)]
+
+
+def relate_iota(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    type_ = op.results[0].tensor
+    axis = op.attributes["iota_dimension"]
+    rel = walk.builder.relation(type_.shape, [f"i{axis}"])
+    points = walk.points(type_)
+    if type_.dtype.is_integer and type_.shape[axis] - 1 <= type_.dtype.integer_range[1]:
+        return [Val(type_, (Piece(walk.context.atoms.integer(type_.dtype), rel),), points)]
+    if type_.dtype.is_float and type_.shape[axis] - 1 <= exact_integers(type_.dtype):
+        return [Val(type_, (Piece(walk.context.atoms.integer(type_.dtype), rel),), points)]
+    wide = TensorType(type_.shape, DType.I64)
+    counted = Val(wide, (Piece(walk.context.atoms.integer(DType.I64), rel),), points)
+    return [lift(walk, ("iota element", ()), [counted], type_)]
+
+
+def relate_constant(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    type_ = op.results[0].tensor
+    dtype, array = type_.dtype, np.asarray(op.attributes["value"])
+    points = walk.points(type_)
+    if type_.size and all(stride == 0 or extent == 1 for stride, extent in zip(array.strides, array.shape, strict=True)):
+        value = Val(type_, (walk.constant_piece(array.reshape(-1)[0], dtype, points),), points)
+        if (dtype.is_integer or dtype.is_bool) and type_.size <= MAX_TABLE:
+            return [Val(type_, value.pieces, points, known=array[None])]
+        return [value]
+    if type_.size <= MAX_TABLE:
+        whole = _as_integers(array, dtype)
+        known = walk.known_value(whole[None], type_) if whole is not None else None
+        if known is not None:
+            return [known if not dtype.is_float else Val(type_, known.pieces, points)]
+    atom = walk.context.atoms.make(
+        AtomKind.CONSTANT,
+        dtype,
+        type_.rank,
+        (type_.shape, np.ascontiguousarray(array).tobytes()),
+        label=f"constant {type_}",
+    )
+    rel = walk.builder.local_identity(type_.shape)
+    is_table = dtype.is_integer or dtype.is_bool
+    return [Val(type_, (Piece(atom, rel),), points, known=array[None] if is_table else None)]
+
+
+def _as_integers(array: np.ndarray, dtype: DType) -> np.ndarray | None:
+    """The array as int64 if every element is exactly that integer and no negative zero."""
+    if dtype.is_complex:
+        return None
+    if dtype.is_float:
+        wide = array.astype(np.float64)
+        if not np.isfinite(wide).all() or (wide != np.floor(wide)).any() or np.signbit(wide[wide == 0]).any():
+            return None
+        return wide.astype(np.int64) if np.abs(wide).max(initial=0) <= exact_integers(dtype) else None
+    if dtype is DType.UI64 and (array > np.uint64(1 << 62)).any():
+        return None
+    return array.astype(np.int64)
+
+
+RELATIONS = {
+    "stablehlo.reshape": relate_reshape,
+    "stablehlo.transpose": relate_transpose,
+    "stablehlo.broadcast_in_dim": relate_broadcast,
+    "stablehlo.slice": relate_slice,
+    "stablehlo.reverse": relate_reverse,
+    "stablehlo.concatenate": relate_concatenate,
+    "stablehlo.pad": relate_pad,
+    "stablehlo.iota": relate_iota,
+    "stablehlo.constant": relate_constant,
+    "mhlo.copy": relate_identity,
+    "stablehlo.optimization_barrier": relate_identity,
+}

@@ -1,0 +1,105 @@
+"""How reductions relate: sums over whole dimensions or windows; a reducer that is no monoid makes one term a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..read.ir import Op
+from ..relate.atoms import AtomKind
+from ..relate.keys import region_key
+from ..relate.monoid import Monoid, monoid_of_region
+from ..relate.rows import RowOperand, relate_rows
+from ..relate.sums import sum_over
+from ..relate.value import AnyVal, Val
+from ..relation.build import affine, names
+from .annotations import ANNOTATIONS
+
+if TYPE_CHECKING:
+    from ..relate.walk import Walk
+
+
+def relate_reduce(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
+    dims = tuple(op.attributes["dimensions"])
+    count = len(values) // 2
+    operands, inits = values[:count], values[count:]
+    kept = [k for k in range(operands[0].type.rank) if k not in dims]
+    monoid = monoid_of_region(op.regions[0])
+    if count == 1 and monoid is not None and starts_neutral(walk, inits[0], monoid):
+        type_ = op.results[0].tensor
+        inner = names("x", operands[0].type.rank)
+        where = [f"0 <= x{k} < {operands[0].type.shape[k]}" for k in dims]
+        for position, k in enumerate(kept):
+            inner[k] = f"i{position}"
+        rel = walk.builder.linked(type_.shape, inner, where)
+        return [sum_over(walk, operands[0], rel, monoid, type_, steps=1)]
+    return _reduce_rows(walk, op, operands, inits, kept, dims)
+
+
+def _reduce_rows(
+    walk: Walk, op: Op, operands: list[Val], inits: list[Val], kept: list[int], dims: tuple[int, ...]
+) -> list[AnyVal]:
+    """Any reducer: equal rows in the same order, and equal starts, give equal results."""
+    key = region_key(op.regions[0], ANNOTATIONS)
+    if key is None:
+        return [walk.not_modelled(r.type, f"reducer of '{op.name}' that reads outer values") for r in op.results]
+    shape = operands[0].type.shape
+    batch = [shape[k] for k in kept]
+    row = [shape[k] for k in dims]
+    rows = []
+    for value in operands:
+        outputs = [""] * len(shape)
+        for position, k in enumerate(kept):
+            outputs[k] = f"i{position}"
+        for position, k in enumerate(dims):
+            outputs[k] = f"i{len(kept) + position}"
+        rows.append(RowOperand(value, walk.builder.moved([*batch, *row], outputs), len(row)))
+    for value in inits:
+        rows.append(RowOperand(value, walk.builder.moved(batch, []), 0))
+    reads = [walk.builder.moved(result.tensor.shape, names("i", len(batch))) for result in op.results]
+    return relate_rows(walk, (op.name, key), rows, batch, [r.tensor for r in op.results], reads)
+
+
+def starts_neutral(walk: Walk, init: Val, monoid: Monoid) -> bool:
+    """Whether the start value is the reducer's neutral element everywhere; StableHLO leaves anything else open."""
+    neutral = monoid.neutral(init.type.dtype)
+    for piece in init.pieces:
+        if piece.atom.kind is AtomKind.INTEGER:
+            if walk.store.constant_range(piece.rel) != (neutral,):
+                return False
+        elif piece.atom.kind is not AtomKind.CONSTANT or piece.atom.arity or piece.atom.data != neutral:
+            return False
+    return bool(init.pieces) and init.is_view
+
+
+def relate_reduce_window(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
+    monoid = monoid_of_region(op.regions[0])
+    if len(values) != 2 or monoid is None or not starts_neutral(walk, values[1], monoid):
+        return [walk.not_modelled(r.type, f"'{op.name}' with this reducer or start value") for r in op.results]
+    operand, type_ = values[0], op.results[0].tensor
+    rank = type_.rank
+    sizes = op.attributes["window_dimensions"]
+    strides = op.attributes.get("window_strides") or (1,) * rank
+    dilations = op.attributes.get("window_dilations") or (1,) * rank
+    base = op.attributes.get("base_dilations") or (1,) * rank
+    padding = op.attributes.get("padding")
+    low = [int(padding[k][0]) if padding is not None else 0 for k in range(rank)]
+    inner, where, hidden = names("x", rank), [], []
+    for k, extent in enumerate(operand.type.shape):
+        where.append(f"0 <= x{k} < {extent}")
+        if sizes[k] == 1:
+            where.append(f"{affine([(base[k], f'x{k}')])} = {affine([(strides[k], f'i{k}')], -low[k])}")
+            continue
+        hidden.append(f"k{k}")
+        where.append(f"0 <= k{k} < {sizes[k]}")
+        terms = [(strides[k], f"i{k}"), (dilations[k], f"k{k}")]
+        where.append(f"{affine([(base[k], f'x{k}')])} = {affine(terms, -low[k])}")
+    rel = walk.builder.relation(type_.shape, [*walk.builder.device, *inner], where, exists=hidden)
+    if not walk.store.set_equal(walk.store.domain(rel), walk.points(type_)):
+        return [walk.not_modelled(type_, f"'{op.name}' with a window that holds no element")]
+    return [sum_over(walk, operand, rel, monoid, type_, steps=1)]
+
+
+RELATIONS = {
+    "stablehlo.reduce": relate_reduce,
+    "stablehlo.reduce_window": relate_reduce_window,
+}

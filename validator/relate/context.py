@@ -1,0 +1,89 @@
+"""What both walks share: relations, atoms, and the indices that find a term of the original program again."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..read.ir import DType
+from ..relation.store import Rel, Store
+from .atoms import Atom, AtomKind, AtomTable
+from .monoid import Monoid
+from .value import Piece
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """An atom f(u1, …, uk) by the joint relation of its operands, injective, with its inverse."""
+
+    atom: Atom
+    joint: Rel
+    inverse: Rel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Definition:
+    """What a named atom stands for: a sum (or, with no monoid, a piecewise view) at each of its indices."""
+
+    atom: Atom
+    pieces: tuple[Piece, ...]
+    monoid: Monoid | None
+    levels: int
+    serial: int
+
+
+@dataclass(slots=True)
+class Context:
+    """The state of one validation that both programs write into, the original first."""
+
+    store: Store = field(default_factory=Store)
+    atoms: AtomTable = field(default_factory=AtomTable)
+    lifts: dict[Hashable, list[Candidate]] = field(default_factory=dict)
+    definitions: dict[int, list[Definition]] = field(default_factory=dict)
+    """By the number of every atom that occurs in the definition."""
+    rows: dict[Hashable, list[Any]] = field(default_factory=dict)
+    """Named row operations by op, attributes and operand atoms."""
+    expansions: dict[int, tuple[Piece, ...] | None] = field(default_factory=dict)
+    lemmas: dict[str, int] = field(default_factory=dict)
+    """How often each lemma was used, for the report."""
+    assume_in_bounds: bool = False
+    _serial: int = 0
+
+    def used(self, lemma: str) -> None:
+        self.lemmas[lemma] = self.lemmas.get(lemma, 0) + 1
+
+    def define(self, atom: Atom, pieces: tuple[Piece, ...], monoid: Monoid | None, levels: int) -> None:
+        """Remember what a named atom stands for, so that equal values of the other program find it."""
+        self._serial += 1
+        definition = Definition(atom, pieces, monoid, levels, self._serial)
+        for number in {piece.atom.number for piece in pieces}:
+            self.definitions.setdefault(number, []).append(definition)
+
+    def constant(self, dtype: DType, value: np.generic) -> tuple[Atom, int | None]:
+        """The atom of a scalar constant, and the integer index where it is INT[n].
+
+        Floats that are exactly representable integers (but not -0.0) are INT[n], so that masks and counts unify.
+        """
+        if dtype.is_complex:
+            return self.atoms.constant(dtype, value.tobytes(), str(value)), None
+        number = float(value)
+        if dtype.is_float:
+            integral = np.isfinite(number) and number == int(number) and not (number == 0 and np.signbit(number))
+            if not integral or abs(number) > exact_integers(dtype):
+                atom = self.atoms.make(
+                    AtomKind.CONSTANT, dtype, 0, value.tobytes(), label=f"{number:g}", data=number
+                )
+                return atom, None
+            return self.atoms.integer(dtype), int(number)
+        return self.atoms.integer(dtype), int(value)
+
+
+_SIGNIFICAND = {DType.F64: 53, DType.F32: 24, DType.F16: 11, DType.BF16: 8}
+
+
+def exact_integers(dtype: DType) -> int:
+    """Every integer of at most this magnitude is exactly a value of the float type (0 where that is not modelled)."""
+    return 1 << _SIGNIFICAND[dtype] if dtype in _SIGNIFICAND else 0

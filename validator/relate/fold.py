@@ -1,0 +1,333 @@
+"""Recognising sums and piecewise values as terms of the original program.
+
+Lemma *completion*: let y[q] = ⊕ over x ∈ S(q) of e[x] be a term of the original, and v[p] = ⊕ over x ∈ R(p) of e[x] a
+value of either program. If m is single-valued and R(p) = S(m(p)) for all p of its domain, then v = y read through m
+there. If R(p) only contains S(m(p)), v is that plus what is left (for monoids that count). The candidate m is a guess;
+the equality of relations is what proves. Theory: exact where both sides sum once, in one operation; else reassociated
+(sums of integers and of idempotent reducers are exact in any order).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..ops.record import Theory
+from ..relation.store import Dom, Rel
+from .atoms import Atom, AtomKind
+from .context import Definition
+from .lift import find, lift
+from .monoid import Monoid
+from .moves import as_sum, gathered
+from .value import Piece, Val, strongest
+
+if TYPE_CHECKING:
+    from .walk import Walk
+
+MAX_DEFINITIONS = 60
+"""At most this many named terms are tried for one value."""
+
+
+def resolve(walk: Walk, value: Val) -> Val:
+    """The value with everything folded that can be: a view where it is complete, else the sum that it is."""
+    if value.is_view and not (value.has_guards or len(value.pieces) > 1):
+        return value
+    for partly in (False, True):
+        tried: set[int] = set()
+        progress = not (partly and value.is_view)
+        while progress:
+            progress = False
+            for definition in _definitions(walk, value):
+                if definition.serial in tried:
+                    continue
+                tried.add(definition.serial)
+                folded = _fold(walk, value, definition, partly)
+                if folded is not None:
+                    value, progress = folded, True
+                    break
+    if value.is_view:
+        return value
+    return _finish(walk, _chain(walk, value))
+
+
+def _definitions(walk: Walk, value: Val) -> list[Definition]:
+    """Named terms that share an atom with the value, those that cover most of its pieces first."""
+    numbers = {piece.atom.number for piece in value.pieces}
+    found: dict[int, Definition] = {}
+    for number in numbers:
+        for definition in walk.context.definitions.get(number, ()):
+            found[definition.serial] = definition
+    ranked = sorted(
+        found.values(), key=lambda d: (sum(piece.atom.number not in numbers for piece in d.pieces), -len(d.pieces))
+    )
+    return ranked[:MAX_DEFINITIONS]
+
+
+def _fold(walk: Walk, value: Val, definition: Definition, partly: bool) -> Val | None:
+    """The value with the named term in it wherever it is found; `partly` lets other elements of the same atoms remain."""
+    store = walk.store
+    if value.monoid is not None and definition.monoid not in (None, value.monoid):
+        return None
+    own = {piece.atom.number: piece for piece in value.pieces}
+    if len(own) != len(value.pieces):
+        return None
+    factors = {
+        own[piece.atom.number].coefficient // piece.coefficient
+        for piece in definition.pieces
+        if piece.atom.number in own and own[piece.atom.number].coefficient % piece.coefficient == 0
+    }
+    if len(factors) != 1:
+        return None
+    factor = factors.pop()
+    if factor == 0 or any(
+        own[p.atom.number].coefficient != factor * p.coefficient for p in definition.pieces if p.atom.number in own
+    ):
+        return None
+    match = _candidate(walk, own, definition)
+    if match is None:
+        return None
+    good = store.domain(match)
+    left: list[tuple[Piece, Rel]] = []
+    for piece in definition.pieces:
+        if piece.atom.number not in own:
+            continue
+        mine = own[piece.atom.number]
+        have = store.restrict(mine.rel, store.domain(match))
+        want = store.compose(match, piece.rel)
+        if not store.equal(have, want):
+            good = store.set_minus(good, store.domain(store.minus(want, have)))
+            if not partly:
+                good = store.set_minus(good, store.domain(store.minus(have, want)))
+        left.append((mine, want))
+    if store.set_empty(good):
+        return None
+    match = store.restrict(match, good)
+    rest = [piece for piece in value.pieces if all(piece is not mine for mine, _ in left)]
+    if value.is_view:
+        # at a point of a view nothing may be active beside the named term
+        for piece in rest:
+            good = store.set_minus(good, store.domain(piece.rel))
+        if store.set_empty(good):
+            return None
+        match = store.restrict(match, good)
+    for mine, want in left:
+        remaining = store.minus(mine.rel, store.restrict(want, good))
+        if not store.empty(remaining):
+            rest.append(Piece(mine.atom, remaining, mine.coefficient))
+    walk.context.used("completion")
+    theory = value.theory
+    dtype = value.type.dtype
+    same_steps = value.levels <= 1 and definition.levels == value.levels and not partly
+    monoid = value.monoid or definition.monoid
+    if monoid is not None and not monoid.reorders_exactly(dtype) and not same_steps:
+        theory = strongest([theory, Theory.REASSOCIATED])
+    pieces = gathered(store, [Piece(definition.atom, match, factor), *rest], _idempotent(value))
+    return Val(value.type, pieces, value.domain, value.monoid, value.levels, theory)
+
+
+def _idempotent(value: Val) -> bool:
+    return value.monoid is not None and value.monoid.idempotent
+
+
+def _candidate(walk: Walk, own: dict[int, Piece], definition: Definition) -> Rel | None:
+    """A single-valued guess of which index of the named term each point holds."""
+    store = walk.store
+    parts: list[tuple[Piece, Rel]] = []
+    match: Rel | None = None
+    for piece in definition.pieces:
+        if piece.atom.number in own:
+            part = store.compose(own[piece.atom.number].rel, store.reverse(piece.rel))
+            parts.append((piece, part))
+            match = part if match is None else store.union(match, part)
+    if match is None or store.empty(match):
+        return None
+    if len(definition.pieces) > 1:
+        known = {piece.atom.number: part for piece, part in parts}
+        for piece in definition.pieces:
+            active = store.restrict_range(match, store.domain(piece.rel))
+            part = known.get(piece.atom.number)
+            match = store.minus(match, active if part is None else store.minus(active, part))
+        if store.empty(match):
+            return None
+    if not store.single_valued(match):
+        piece = parts[0][0]
+        mine = own[piece.atom.number]
+        for ends in (store.lexmin, store.lexmax):
+            narrowed = store.meet(match, store.compose(ends(mine.rel), store.reverse(ends(piece.rel))))
+            if not store.empty(narrowed):
+                match = narrowed
+        if not store.single_valued(match):
+            match = store.lexmin(match)
+    return match
+
+
+def _chain(walk: Walk, value: Val) -> Val:
+    """Pairs of complete terms that meet at a point, joined where the original has their sum or difference.
+
+    Lemma *pairing*: a point that holds y + z (or y − z) as two elements of a sum is the original's add(y, z) there.
+    """
+    if value.monoid is None:
+        return value
+    store = walk.store
+    pieces = list(value.pieces)
+    joined, progress = False, True
+    while progress and len(pieces) > 1:
+        progress = False
+        for i, j in ((i, j) for i in range(len(pieces)) for j in range(i + 1, len(pieces))):
+            first, second = pieces[i], pieces[j]
+            made = _join(walk, value, first, second)
+            if made is None:
+                continue
+            both = store.set_meet(store.domain(first.rel), store.domain(second.rel))
+            rest = [piece for k, piece in enumerate(pieces) if k not in (i, j)]
+            for old in (first, second):
+                outside = store.restrict(old.rel, store.set_minus(store.domain(old.rel), both))
+                rest.append(Piece(old.atom, outside, old.coefficient))
+            pieces = list(gathered(store, [*rest, *made], _idempotent(value)))
+            joined = progress = True
+            break
+    if not joined:
+        return value
+    walk.context.used("pairing")
+    return Val(value.type, tuple(pieces), value.domain, value.monoid, max(value.levels, 1), value.theory)
+
+
+def _join(walk: Walk, value: Val, first: Piece, second: Piece) -> list[Piece] | None:
+    store = walk.store
+    assert value.monoid is not None
+    if any(p.atom.kind is AtomKind.GUARD or not store.single_valued(p.rel) for p in (first, second)):
+        return None
+    both = store.set_meet(store.domain(first.rel), store.domain(second.rel))
+    if store.set_empty(both):
+        return None
+    signs = (first.coefficient, second.coefficient)
+    dtype = value.type.dtype
+    if signs == (1, 1):
+        return find(walk, (value.monoid.value, ()), (first, second), both, dtype, commutative=True)
+    if value.monoid is Monoid.ADD and sorted(signs) == [-1, 1]:
+        ordered = (first, second) if signs[0] == 1 else (second, first)
+        return find(walk, ("stablehlo.subtract", ()), ordered, both, dtype, commutative=False)
+    return None
+
+
+def _finish(walk: Walk, value: Val) -> Val:
+    """The sum as a view, if each point holds exactly one whole element (the neutral one where it holds none)."""
+    store = walk.store
+    monoid = value.monoid
+    assert monoid is not None
+    covered: Dom | None = None
+    for piece in value.pieces:
+        if piece.atom.kind is AtomKind.GUARD or not store.single_valued(piece.rel):
+            return value
+        domain = store.domain(piece.rel)
+        if covered is not None:
+            if not store.set_empty(store.set_meet(covered, domain)):
+                return value
+            covered = store.set_union(covered, domain)
+        else:
+            covered = domain
+    if any(piece.coefficient != 1 for piece in value.pieces):
+        return _scaled(walk, value)
+    rest = value.domain if covered is None else store.set_minus(value.domain, covered)
+    pieces = list(value.pieces)
+    if not store.set_empty(rest):
+        neutral = walk.neutral_piece(monoid, value.type.dtype, rest)
+        if neutral is None:
+            return value
+        pieces.append(neutral)
+    theory = value.theory
+    if value.levels > 0 and not monoid.reorders_exactly(value.type.dtype) and not _is_whole_sum(walk, value):
+        theory = strongest([theory, Theory.REASSOCIATED])
+    return Val(value.type, gathered(store, pieces), value.domain, None, 0, theory)
+
+
+def _is_whole_sum(walk: Walk, value: Val) -> bool:
+    """One step of summation that ended in the original's own sums: the fold has judged its theory already."""
+    return value.levels <= 1 and all(piece.atom.kind is AtomKind.NAMED for piece in value.pieces)
+
+
+def _scaled(walk: Walk, value: Val) -> Val:
+    """n equal elements as n·e (−1 as −e): lemma *multiplicity*, exact for integers, else reassociated."""
+    store = walk.store
+    if value.monoid is not Monoid.ADD:
+        return value
+    dtype = value.type.dtype
+    theory = Theory.EXACT if Monoid.ADD.reorders_exactly(dtype) else Theory.REASSOCIATED
+    parts: list[Val] = []
+    covered: Dom | None = None
+    for piece in value.pieces:
+        domain = store.domain(piece.rel)
+        covered = domain if covered is None else store.set_union(covered, domain)
+        view = Val(value.type, (Piece(piece.atom, piece.rel),), domain, None, 0, value.theory)
+        if piece.coefficient == 1:
+            parts.append(view)
+        elif piece.coefficient == -1:
+            parts.append(lift(walk, ("stablehlo.negate", ()), [view], value.type, theory=theory))
+        else:
+            scale = walk.integer_constant(piece.coefficient, value.type, domain)
+            if scale is None:
+                return value
+            parts.append(
+                lift(walk, ("stablehlo.multiply", ()), [view, scale], value.type, commutative=True, theory=theory)
+            )
+    walk.context.used("multiplicity")
+    pieces = [piece for part in parts for piece in part.pieces]
+    rest = value.domain if covered is None else store.set_minus(value.domain, covered)
+    if not store.set_empty(rest):
+        neutral = walk.neutral_piece(Monoid.ADD, dtype, rest)
+        if neutral is None:
+            return value
+        pieces.append(neutral)
+    needed = strongest([theory, *(part.theory for part in parts)])
+    return Val(value.type, gathered(store, pieces), value.domain, None, 0, needed)
+
+
+def name_value(walk: Walk, value: Val, *, canonical: bool = True) -> Val:
+    """A name for a sum or piecewise value: a new atom on the value's own points, remembered by what it stands for."""
+    store = walk.store
+    pieces = value.pieces
+    choose = _invariant_choice(walk, value) if canonical else store.identity_on(value.domain)
+    kept = store.range(choose)
+    definition = tuple(Piece(p.atom, store.restrict(p.rel, kept), p.coefficient) for p in pieces)
+    operands: tuple[Atom, ...] = tuple(piece.atom for piece in pieces)
+    atom = walk.context.atoms.fresh(
+        AtomKind.NAMED, value.type.dtype, value.domain.arity, operands, label=walk.label(), data=definition
+    )
+    walk.context.define(atom, definition, value.monoid, value.levels)
+    _define_flat(walk, atom, definition, value)
+    walk.note_fresh(atom)
+    return Val(value.type, (Piece(atom, choose),), value.domain, None, 0, value.theory)
+
+
+def _define_flat(walk: Walk, atom: Atom, definition: tuple[Piece, ...], value: Val) -> None:
+    """A sum of the original's own sums also by its elements: lemma *sum of sums*, where nothing is counted twice."""
+    if value.monoid is None or len(definition) != 1:
+        return
+    piece = definition[0]
+    inner = [
+        d
+        for group in (walk.context.definitions.get(p.number, ()) for p in piece.atom.operands)
+        for d in group
+        if d.atom is piece.atom and d.monoid is value.monoid and len(d.pieces) == 1
+    ]
+    for each in inner[:1]:
+        below = each.pieces[0]
+        if not (value.monoid.idempotent or walk.counts_once(piece.rel, below.rel)):
+            continue
+        flat = Piece(below.atom, walk.store.compose(piece.rel, below.rel), piece.coefficient * below.coefficient)
+        walk.context.define(atom, (flat,), value.monoid, value.levels + each.levels)
+
+
+def _invariant_choice(walk: Walk, value: Val) -> Rel:
+    """p → the representative of p: coordinates that the value does not depend on set to their least value."""
+    store = walk.store
+    choose = store.identity_on(value.domain)
+    for position in range(value.domain.arity):
+        low_high = store.bounds(value.domain, position)
+        if low_high is None or low_high[0] == low_high[1]:
+            continue
+        flatten = walk.set_coordinate(value.domain, position, low_high[0])
+        if flatten is None:
+            continue
+        if all(store.equal(store.compose(flatten, piece.rel), piece.rel) for piece in value.pieces):
+            choose = store.compose(choose, flatten)
+    return choose

@@ -1,0 +1,220 @@
+"""Elementwise operations that are no sum and no data movement: find the original's term again, or make a new one.
+
+Lemma *congruence*: f(a1[x1], …, ak[xk]) depends on nothing but f, its attributes and those elements. So if y is
+f(u1, …, uk) with the same atoms under the joint relation S: y's index → (x1, …, xk), and the device's operands have
+joint relation J: point → (x1, …, xk), then the device's value is y read through J ∘ S⁻¹ wherever that is defined.
+S is kept injective (each atom is named by the least index that gives its operands), so J ∘ S⁻¹ is single-valued.
+Theory: exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..ops.record import Theory
+from ..read.ir import DType, TensorType
+from ..relation.store import Dom, Rel
+from .atoms import Atom, AtomKind
+from .context import Candidate
+from .moves import gathered
+from .value import Piece, Val, strongest
+
+if TYPE_CHECKING:
+    from .walk import Walk
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Joint:
+    """One choice of a piece for every operand, on the points where all of them hold."""
+
+    atoms: tuple[Atom, ...]
+    rels: tuple[Rel | None, ...]
+    """None for an operand that is one constant."""
+    domain: Dom
+
+
+def lift(
+    walk: Walk,
+    key: Hashable,
+    operands: Sequence[Val],
+    type_: TensorType,
+    *,
+    commutative: bool = False,
+    theory: Theory = Theory.EXACT,
+) -> Val:
+    """f applied elementwise to values of one shape; `key` names f with its attributes."""
+    closed = [walk.close(value, f"operand of a non-linear operation '{walk.op_name}'") for value in operands]
+    pieces: list[Piece] = []
+    for joint in _joints(walk, closed):
+        found, rest = _search(walk, key, joint, type_.dtype, commutative)
+        pieces.extend(found)
+        if rest is not None:
+            pieces.append(_fresh(walk, key, rest, type_))
+    domain = closed[0].domain
+    for value in closed[1:]:
+        domain = walk.store.set_meet(domain, value.domain)
+    needed = strongest([theory, *(value.theory for value in closed)])
+    walk.context.used("congruence")
+    return Val(type_, gathered(walk.store, pieces), domain, theory=needed)
+
+
+def find(
+    walk: Walk, key: Hashable, parts: Sequence[Piece], domain: Dom, dtype: DType, *, commutative: bool
+) -> list[Piece] | None:
+    """The original's term f(parts) on all of `domain`, or None where it has none on some point; never makes an atom."""
+    atoms, rels = [], []
+    for part in parts:
+        atom, rel = canonical_operand(walk, part)
+        atoms.append(atom)
+        rels.append(rel)
+    joint = _Joint(tuple(atoms), tuple(rels), domain)
+    if sum(rel is not None for rel in rels) < 2:
+        return None
+    found, rest = _search(walk, key, joint, dtype, commutative)
+    return found if rest is None else None
+
+
+def canonical_operand(walk: Walk, piece: Piece) -> tuple[Atom, Rel | None]:
+    """An integer piece with one value becomes that constant, so that equal constants meet."""
+    atom = piece.atom
+    if atom.kind is AtomKind.CONSTANT and atom.arity == 0:
+        return atom, None
+    if atom.kind is AtomKind.INTEGER:
+        value = walk.store.constant_range(piece.rel)
+        if value is not None:
+            return walk.context.atoms.constant(atom.dtype, ("int", value[0]), str(value[0])), None
+    return atom, piece.rel
+
+
+def _joints(walk: Walk, operands: Sequence[Val]) -> list[_Joint]:
+    store = walk.store
+    domain = operands[0].domain
+    for value in operands[1:]:
+        domain = store.set_meet(domain, value.domain)
+    joints = [_Joint((), (), domain)]
+    for value in operands:
+        extended = []
+        for joint in joints:
+            for piece in value.pieces:
+                domain = store.set_meet(joint.domain, store.domain(piece.rel))
+                if store.set_empty(domain):
+                    continue
+                atom, rel = canonical_operand(walk, piece)
+                extended.append(_Joint((*joint.atoms, atom), (*joint.rels, rel), domain))
+        walk.limit_pieces(len(extended))
+        joints = extended
+    return joints
+
+
+def _search(
+    walk: Walk, key: Hashable, joint: _Joint, dtype: DType, commutative: bool
+) -> tuple[list[Piece], _Ready | None]:
+    """Pieces already known for this joint operand, and what is left of it."""
+    store = walk.store
+    ready = _prepare(walk, key, joint, dtype, commutative)
+    if ready.joint is None:
+        return [ready.direct(walk)], None
+    found: list[Piece] = []
+    rest: Rel = ready.joint
+    for swap in (False, True) if ready.ambiguous else (False,):
+        for candidate in walk.context.lifts.get(ready.full_key, ()):
+            look = store.compose(rest, _swapper(walk, ready)) if swap else rest
+            match = store.compose(look, candidate.inverse)
+            if store.empty(match):
+                continue
+            found.append(Piece(candidate.atom, match))
+            rest = store.restrict(rest, store.set_minus(store.domain(rest), store.domain(match)))
+            if store.empty(rest):
+                return found, None
+    return found, _Ready(ready.full_key, ready.atoms, ready.distinct, rest, ready.domain, ready.dtype, ready.ambiguous)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ready:
+    """A joint operand with equal operands shared: `joint` relates a point to the distinct operands' indices."""
+
+    full_key: Hashable
+    atoms: tuple[Atom, ...]
+    distinct: tuple[tuple[Atom, Rel], ...]
+    joint: Rel | None
+    """None where at most one distinct operand is no constant: then f is an atom on that operand's own indices."""
+    domain: Dom
+    dtype: DType
+    ambiguous: bool
+
+    def direct(self, walk: Walk) -> Piece:
+        """f(a)[x] = f(a[x]): no search needed, both programs build the same atom."""
+        store = walk.store
+        if not self.distinct:
+            atom = walk.context.atoms.make(AtomKind.LIFT, self.dtype, 0, self.full_key, self.atoms)
+            return Piece(atom, walk.empty_tuple(self.domain))
+        operand, rel = self.distinct[0]
+        atom = walk.context.atoms.make(AtomKind.LIFT, self.dtype, operand.arity, self.full_key, self.atoms)
+        return Piece(atom, store.restrict(rel, self.domain))
+
+
+def _prepare(walk: Walk, key: Hashable, joint: _Joint, dtype: DType, commutative: bool) -> _Ready:
+    store = walk.store
+    order = list(range(len(joint.atoms)))
+    if commutative:
+        order.sort(key=lambda k: joint.atoms[k].number)
+    distinct: list[tuple[Atom, Rel]] = []
+    pattern: list[tuple[str, int]] = []
+    for k in order:
+        atom, rel = joint.atoms[k], joint.rels[k]
+        if rel is None or atom.arity == 0:
+            pattern.append(("scalar", atom.number))
+            continue
+        rel = store.restrict(rel, joint.domain)
+        for position, (known_atom, known_rel) in enumerate(distinct):
+            if known_atom is atom and store.equal(known_rel, rel):
+                pattern.append(("shared", position))
+                break
+        else:
+            pattern.append((f"atom{atom.number}", len(distinct)))
+            distinct.append((atom, rel))
+    full_key = (key, dtype, tuple(pattern))
+    atoms = tuple(joint.atoms[k] for k in order)
+    ambiguous = commutative and len(distinct) == 2 and distinct[0][0] is distinct[1][0] and len(order) == 2
+    together = None
+    if len(distinct) > 1:
+        together = distinct[0][1]
+        for _, rel in distinct[1:]:
+            together = store.pair(together, rel)
+    return _Ready(full_key, atoms, tuple(distinct), together, joint.domain, dtype, ambiguous)
+
+
+def _swapper(walk: Walk, ready: _Ready) -> Rel:
+    """{[x, y] -> [y, x]} over the indices of two operands that are the same atom."""
+    arity = ready.distinct[0][0].arity
+    left = ",".join(f"x{k}" for k in range(arity))
+    right = ",".join(f"y{k}" for k in range(arity))
+    return walk.store.rel(f"{{[{left},{right}] -> [{right},{left}]}}")
+
+
+def _fresh(walk: Walk, key: Hashable, ready: _Ready, type_: TensorType) -> Piece:
+    """A new atom on this value's own points, each equal operand tuple named by its least point."""
+    store = walk.store
+    assert ready.joint is not None
+    joint = ready.joint
+    if store.injective(joint):
+        canonical = store.identity_on(store.domain(joint))
+    else:
+        canonical = store.lexmin(store.compose(joint, store.reverse(joint)))
+        joint = store.restrict(joint, store.range(canonical))
+    named = store.range(canonical)
+    by_operand = [store.restrict(rel, named) for _, rel in ready.distinct]
+    atom = walk.context.atoms.fresh(
+        AtomKind.LIFT,
+        ready.dtype,
+        store.domain(joint).arity,
+        ready.atoms,
+        rels=tuple(by_operand),
+        label=walk.label(),
+        data=(key, ready.full_key),
+    )
+    walk.context.lifts.setdefault(ready.full_key, []).append(Candidate(atom, joint, store.reverse(joint)))
+    walk.note_fresh(atom)
+    return Piece(atom, canonical)

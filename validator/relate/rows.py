@@ -1,0 +1,190 @@
+"""Operations that map whole rows to rows: sorts, transforms, reducers that are no monoid, opaque calls.
+
+Lemma *row congruence*: if out[b, :] = F(row_1(b), …, row_k(b)) and the device's rows at b have, element by element, the
+same logical elements as the original's rows at m(b), then the device's result at b is the original's at m(b).
+An operation that is not known to treat rows by themselves has one row: everything. Theory: exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..read.ir import TensorType
+from ..relation.build import names
+from ..relation.store import Dom, Rel
+from .atoms import Atom, AtomKind
+from .fold import name_value
+from .lift import canonical_operand
+from .value import AnyVal, Piece, Val, strongest
+
+if TYPE_CHECKING:
+    from .walk import Walk
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowOperand:
+    """One operand: `read` relates (device, batch index, row index) to its points; `row_rank` dimensions make a row."""
+
+    value: Val
+    read: Rel
+    row_rank: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowTerm:
+    """A named row operation: for each operand the relation (batch point, row index) → element."""
+
+    atoms: tuple[Atom, ...]
+    contents: tuple[Rel, ...]
+
+
+def relate_rows(
+    walk: Walk,
+    key: Hashable,
+    operands: Sequence[RowOperand],
+    batch: Sequence[int],
+    types: Sequence[TensorType],
+    reads: Sequence[Rel],
+) -> list[AnyVal]:
+    """One value a result; `reads[r]` relates result r's points to (device, batch index, index in the row's result)."""
+    store = walk.store
+    atoms, contents, theories = [], [], []
+    arity = len(walk.mesh.sizes) + len(batch)
+    domain = walk.builder.points(batch)
+    for operand in operands:
+        value = _single(walk, operand.value)
+        undefined = store.set_minus(store.range(operand.read), value.domain)
+        if not store.set_empty(undefined):
+            domain = store.set_minus(domain, walk.leading(store.preimage(undefined, operand.read), arity))
+        rel = store.compose(operand.read, value.pieces[0].rel)
+        atom, own = canonical_operand(walk, Piece(value.pieces[0].atom, rel))
+        atoms.append(atom)
+        contents.append((rel if own is not None else walk.forget(rel), operand.row_rank))
+        theories.append(value.theory)
+    full_key = ("rows", key, tuple(atom.number for atom in atoms), tuple(types_key(types)))
+    rest = domain
+    pieces: list[tuple[tuple[Atom, ...], Rel]] = []
+    for term in walk.context.rows.get(full_key, ()):
+        match = _match(walk, contents, term, rest, arity)
+        if match is not None:
+            pieces.append((term.atoms, match))
+            rest = store.set_minus(rest, store.domain(match))
+            if store.set_empty(rest):
+                break
+    if not store.set_empty(rest):
+        pieces.append(_fresh(walk, full_key, atoms, contents, rest, types, reads, arity))
+    walk.context.used("row congruence")
+    results: list[AnyVal] = []
+    for number, (type_, read) in enumerate(zip(types, reads, strict=True)):
+        inner = read.arity_out - arity
+        parts = []
+        for terms, rel in pieces:
+            whole = store.side_by_side(rel, _pass(walk, inner))
+            parts.append(Piece(terms[number], store.compose(read, whole)))
+        points = store.preimage(store.set_product(domain, _everything(walk, inner)), read)
+        results.append(Val(type_, tuple(parts), points, theory=strongest(theories)))
+    return results
+
+
+def types_key(types: Sequence[TensorType]) -> list[Hashable]:
+    """Element types and shapes: F may depend on the length of a row."""
+    return [(type_.dtype, type_.rank) for type_ in types]
+
+
+def _single(walk: Walk, value: Val) -> Val:
+    value = walk.close(value, f"operand of '{walk.op_name}'")
+    return value if len(value.pieces) == 1 else name_value(walk, value)
+
+
+def _pass(walk: Walk, count: int) -> Rel:
+    inner = ",".join(names("k", count))
+    return walk.store.rel(f"{{[{inner}] -> [{inner}]}}")
+
+
+def _everything(walk: Walk, count: int) -> Dom:
+    return walk.store.dom(f"{{[{','.join(names('k', count))}]}}")
+
+
+def _match(
+    walk: Walk, contents: Sequence[tuple[Rel, int]], term: RowTerm, domain: Dom, arity: int
+) -> Rel | None:
+    """A single-valued m of batch points with equal rows everywhere on its domain."""
+    store = walk.store
+    match: Rel | None = None
+    for (rel, row_rank), known in zip(contents, term.contents, strict=True):
+        part = _same_start(walk, rel, known, row_rank, arity)
+        match = part if match is None else store.meet(match, part)
+    if match is None:
+        return None
+    match = store.restrict(match, domain)
+    if store.empty(match):
+        return None
+    if not store.single_valued(match):
+        match = store.lexmin(match)
+    good = store.domain(match)
+    for (rel, row_rank), known in zip(contents, term.contents, strict=True):
+        whole = store.side_by_side(match, _pass(walk, row_rank))
+        want = store.compose(whole, known)
+        have = store.restrict(rel, store.set_product(store.domain(match), _everything(walk, row_rank)))
+        if not store.equal(have, want):
+            differ = store.set_union(store.domain(store.minus(have, want)), store.domain(store.minus(want, have)))
+            good = store.set_minus(good, walk.leading(differ, arity))
+    return None if store.set_empty(good) else store.restrict(match, good)
+
+
+def _same_start(walk: Walk, rel: Rel, known: Rel, row_rank: int, arity: int) -> Rel:
+    """Pairs of batch points whose rows start with the same element."""
+    store = walk.store
+    mine, other = rel, known
+    other_arity = known.arity_in - row_rank
+    for k in range(row_rank):
+        mine = store.fix_domain(mine, arity + k, 0)
+        other = store.fix_domain(other, other_arity + k, 0)
+    left = store.compose(store.reverse(walk.leading_map(rel.arity_in, arity)), mine)
+    right = store.compose(store.reverse(walk.leading_map(known.arity_in, other_arity)), other)
+    return store.compose(left, store.reverse(right))
+
+
+def _fresh(
+    walk: Walk,
+    full_key: Hashable,
+    atoms: Sequence[Atom],
+    contents: Sequence[tuple[Rel, int]],
+    domain: Dom,
+    types: Sequence[TensorType],
+    reads: Sequence[Rel],
+    arity: int,
+) -> tuple[tuple[Atom, ...], Rel]:
+    """New terms on the batch points, those with the same rows along a whole coordinate named by the least."""
+    store = walk.store
+    choose = store.identity_on(domain)
+    for position in range(arity):
+        bounds = store.bounds(domain, position)
+        if bounds is None or bounds[0] == bounds[1]:
+            continue
+        flatten = walk.set_coordinate(domain, position, bounds[0])
+        if flatten is not None and all(_invariant(walk, rel, flatten, row_rank) for rel, row_rank in contents):
+            choose = store.compose(choose, flatten)
+    kept = store.range(choose)
+    made = tuple(
+        walk.context.atoms.fresh(
+            AtomKind.ROWS, type_.dtype, read.arity_out, tuple(atoms), label=walk.label(), data=full_key
+        )
+        for type_, read in zip(types, reads, strict=True)
+    )
+    for atom in made:
+        walk.note_fresh(atom)
+    stored = tuple(
+        store.restrict(rel, store.set_product(kept, _everything(walk, row_rank))) for rel, row_rank in contents
+    )
+    walk.context.rows.setdefault(full_key, []).append(RowTerm(made, stored))
+    return made, choose
+
+
+def _invariant(walk: Walk, rel: Rel, flatten: Rel, row_rank: int) -> bool:
+    store = walk.store
+    whole = store.side_by_side(flatten, _pass(walk, row_rank))
+    own = store.restrict(rel, store.domain(whole))
+    return store.equal(store.compose(whole, rel), own)

@@ -1,0 +1,73 @@
+"""What the walk knows of one value: v[p] = ⊕ over pieces and x ∈ R(p) of coefficient · atom[x].
+
+`domain` is the set of points at which the value is defined; what lies outside is padding and may hold anything.
+A *view* (no monoid) has exactly one active element at every point of its domain. A *sum* holds its monoid's neutral
+element at points of the domain that no piece reaches, and no element is counted twice unless its coefficient says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..ops.record import Theory
+from ..read.ir import TensorType
+from ..relation.store import Dom, Rel
+from .atoms import Atom, AtomKind
+from .monoid import Monoid
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One atom, read through a relation from points to its indices, counted `coefficient` times (sums only)."""
+
+    atom: Atom
+    rel: Rel
+    coefficient: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Val:
+    """A tensor value of either program."""
+
+    type: TensorType
+    pieces: tuple[Piece, ...]
+    domain: Dom
+    monoid: Monoid | None = None
+    levels: int = 0
+    """How many separate summations the value went through; 1 for a single reduce or dot."""
+    theory: Theory = Theory.EXACT
+    known: np.ndarray | None = None
+    """The value itself [devices or 1, *shape] where it depends on no input and is small."""
+
+    @property
+    def is_view(self) -> bool:
+        return self.monoid is None
+
+    @property
+    def has_guards(self) -> bool:
+        return any(piece.atom.kind is AtomKind.GUARD for piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TupleVal:
+    """The elements of a tuple-typed value."""
+
+    elements: tuple[Val | TokenVal | TupleVal, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenVal:
+    """An ordering token; it has no content to relate."""
+
+
+AnyVal = Val | TupleVal | TokenVal
+
+_ORDER = {Theory.EXACT: 0, Theory.REASSOCIATED: 1, Theory.REAL: 2}
+
+
+def strongest(theories: Sequence[Theory]) -> Theory:
+    """The theory that a conclusion from all of them needs."""
+    return max(theories, key=_ORDER.__getitem__, default=Theory.EXACT)

@@ -1,0 +1,321 @@
+"""The walk over one program: every value in program order gets its relation to logical terms.
+
+The original program and the partitioned one are walked by the same code; the original is simply the case without
+device coordinates, and the one that names terms. How each op relates is told by its record in `ops/`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import islpy as isl
+import numpy as np
+
+from ..evaluate.arithmetic import Native
+from ..evaluate.machine import Machine
+from ..ops.record import OpRecord
+from ..ops.registry import RECORDS
+from ..read.ir import DType, Op, Program, Region, TensorType, TokenType, TupleType, Type
+from ..relation.build import Builder, names
+from ..relation.mesh import Mesh
+from ..relation.store import Dom, Rel, RelationLimitError
+from .atoms import Atom, AtomKind
+from .context import Context, exact_integers
+from .fold import name_value, resolve
+from .keys import frozen_attributes
+from .monoid import Monoid
+from .value import AnyVal, Piece, TokenVal, TupleVal, Val
+
+MAX_PIECES = 96
+"""A value of more pieces than this is given a name (or up): pieces multiply from op to op."""
+
+KNOWN_ELEMENTS = 8
+"""Integer values of at most this many elements a device that depend on no input are computed, not related."""
+
+
+class WalkTimeoutError(Exception):
+    """The time allowed for a proof is over."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """Where an atom was made: which op of which program, and why it has no relation if it has none."""
+
+    op: Op | None
+    original: bool
+    reason: str
+
+
+@dataclass(slots=True)
+class Walk:
+    """One program being walked."""
+
+    context: Context
+    builder: Builder
+    is_original: bool
+    deadline: float | None = None
+    num_partitions: int = 1
+    env: dict[int, AnyVal] = field(default_factory=dict)
+    origins: dict[int, Origin] = field(default_factory=dict)
+    unsupported: dict[int, str] = field(default_factory=dict)
+    """By atom number: constructs that are not modelled and the value that stands for them."""
+    op: Op | None = None
+    reason: str = ""
+    ops_walked: int = 0
+    _machine: Machine | None = None
+
+    # names and limits -----------------------------------------------------------------------------------------------
+
+    @property
+    def store(self):
+        return self.context.store
+
+    @property
+    def mesh(self) -> Mesh:
+        return self.builder.mesh
+
+    @property
+    def op_name(self) -> str:
+        return self.op.name if self.op is not None else "parameter"
+
+    def label(self) -> str:
+        """What reports call an atom made at the current op."""
+        if self.op is None or not self.op.results:
+            return ""
+        return f"{self.op.name.partition('.')[2]} {self.op.results[0].name}"
+
+    def limit_pieces(self, count: int) -> None:
+        if count > MAX_PIECES:
+            raise RelationLimitError(f"a value fell into {count} pieces")
+
+    def note_fresh(self, atom: Atom) -> None:
+        """Remember where a term was made, for localisation."""
+        self.origins[atom.number] = Origin(self.op, self.is_original, self.reason)
+
+    # points ---------------------------------------------------------------------------------------------------------
+
+    def points(self, type_: TensorType) -> Dom:
+        return self.builder.points(type_.shape)
+
+    def empty_tuple(self, domain: Dom) -> Rel:
+        """{p -> []} on the domain."""
+        variables = ",".join(names("p", domain.arity))
+        return self.store.restrict(self.store.rel(f"{{[{variables}] -> []}}"), domain)
+
+    def forget(self, rel: Rel) -> Rel:
+        """{p -> []} on the relation's domain."""
+        return self.store.project_out(rel, 0, rel.arity_out)
+
+    def leading(self, domain: Dom, arity: int) -> Dom:
+        """The first `arity` coordinates of the points."""
+        return self.store.image(domain, self.leading_map(domain.arity, arity))
+
+    def leading_projection(self, rel: Rel, arity: int) -> Rel:
+        """{(p, k) -> p} on the relation's domain."""
+        return self.store.restrict(self.leading_map(rel.arity_in, arity), self.store.domain(rel))
+
+    def leading_map(self, count: int, arity: int) -> Rel:
+        variables = names("p", count)
+        return self.store.rel(f"{{[{','.join(variables)}] -> [{','.join(variables[:arity])}]}}")
+
+    def set_coordinate(self, domain: Dom, position: int, value: int) -> Rel | None:
+        """{p -> p with one coordinate set} if that stays inside the domain everywhere, else None."""
+        variables = names("p", domain.arity)
+        target = [str(value) if k == position else name for k, name in enumerate(variables)]
+        rel = self.store.restrict(
+            self.store.rel(f"{{[{','.join(variables)}] -> [{','.join(target)}]}}"), domain
+        )
+        return rel if self.store.set_subset(self.store.range(rel), domain) else None
+
+    def counts_once(self, rel: Rel, inner: Rel) -> bool:
+        """Whether no x is reached from one p through two different q (rel: p → q, inner: q → x)."""
+        if self.store.single_valued(rel):
+            return True
+        return self.store._memoised(
+            ("counts_once", rel.number, inner.number), lambda: _counts_once(rel.map, inner.map)
+        )
+
+    # terms ----------------------------------------------------------------------------------------------------------
+
+    def key(self, op: Op, record: OpRecord) -> Hashable:
+        """The op's name and the attributes that bear meaning, as a hashable key."""
+        return (op.name, frozen_attributes(op.attributes, record.attributes))
+
+    def zero_atom(self, dtype: DType) -> Atom:
+        return self.context.atoms.constant(dtype, ("int", 0), "0")
+
+    def neutral_piece(self, monoid: Monoid, dtype: DType, domain: Dom) -> Piece | None:
+        """The neutral element on these points, None where the type has none."""
+        neutral = monoid.neutral(dtype)
+        if neutral is None or dtype.is_complex:
+            return None
+        return self.constant_piece(np.asarray(neutral), dtype, domain)
+
+    def constant_piece(self, value: np.ndarray, dtype: DType, domain: Dom) -> Piece:
+        """One scalar constant on these points."""
+        atom, integer = self.context.constant(dtype, value[()])
+        if integer is None:
+            return Piece(atom, self.empty_tuple(domain))
+        variables = ",".join(names("p", domain.arity))
+        return Piece(atom, self.store.restrict(self.store.rel(f"{{[{variables}] -> [{integer}]}}"), domain))
+
+    def integer_constant(self, number: int, type_: TensorType, domain: Dom) -> Val | None:
+        """A small integer as a value of the type, None where the type does not hold it exactly."""
+        dtype = type_.dtype
+        if dtype.is_float:
+            if abs(number) > exact_integers(dtype):
+                return None
+        elif dtype.is_integer:
+            low, high = dtype.integer_range
+            number = (number - low) % (high - low + 1) + low
+        else:
+            return None
+        return Val(type_, (self.constant_piece(np.asarray(number), dtype, domain),), domain)
+
+    def operation_of(self, atom: Atom) -> tuple[str, Mapping[str, Any], list[Rel | None]] | None:
+        """For a LIFT atom of an op: its name, attributes and, per operand, the relation from its index to the operand's."""
+        key, _, pattern = atom.key[2] if not atom.rels else atom.data[1]
+        if not (isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], tuple)):
+            return None
+        name, attributes = key
+        variables = ",".join(names("z", atom.arity))
+        reads: list[Rel | None] = []
+        place = -1
+        for what, position in pattern:
+            if what == "scalar":
+                reads.append(self.store.rel(f"{{[{variables}] -> []}}"))
+                continue
+            place = position
+            reads.append(atom.rels[place] if atom.rels else None)
+        return name, dict(attributes), reads
+
+    # closing and settling -------------------------------------------------------------------------------------------
+
+    def settle(self, value: Val) -> Val:
+        """What a summation gives: in the original one named term, in the partitioned program whatever folds."""
+        value = resolve(self, value)
+        if self.is_original and not value.is_view:
+            return name_value(self, value)
+        return value
+
+    def close(self, value: Val, reason: str) -> Val:
+        """The value as an unguarded view; a sum that no term of the original equals gets a name of its own."""
+        value = resolve(self, value)
+        if value.is_view and not value.has_guards:
+            return value
+        before, self.reason = self.reason, reason
+        try:
+            return name_value(self, value)
+        finally:
+            self.reason = before
+
+    def unrelated(self, type_: TensorType, reason: str, domain: Dom | None = None) -> Val:
+        """A value of which nothing is known; equal to nothing else."""
+        before, self.reason = self.reason, reason
+        try:
+            points = self.points(type_) if domain is None else domain
+            atom = self.context.atoms.fresh(AtomKind.NAMED, type_.dtype, points.arity, (), label=self.label())
+            self.note_fresh(atom)
+            return Val(type_, (Piece(atom, self.store.identity_on(points)),), points)
+        finally:
+            self.reason = before
+
+    def not_modelled(self, type_: Type, construct: str) -> AnyVal:
+        """Stands for a result of a construct that the prover does not model: UNSUPPORTED if anything depends on it."""
+        if isinstance(type_, TokenType):
+            return TokenVal()
+        if isinstance(type_, TupleType):
+            return TupleVal(tuple(self.not_modelled(element, construct) for element in type_.elements))
+        value = self.unrelated(type_, construct)
+        self.unsupported[value.pieces[0].atom.number] = construct
+        return value
+
+    # running --------------------------------------------------------------------------------------------------------
+
+    def run(self, program: Program, arguments: Sequence[AnyVal]) -> list[AnyVal]:
+        """Walk the whole program; the results' relations in the order of `program.results`."""
+        for parameter, argument in zip(program.parameters, arguments, strict=True):
+            self.env[parameter.value.number] = argument
+        self.region(program.body)
+        return [self.env[result.value.number] for result in program.results]
+
+    def region(self, region: Region) -> None:
+        """Walk the ops of one block whose arguments are in the environment."""
+        for op in region.ops:
+            if self.deadline is not None and time.monotonic() > self.deadline:
+                raise WalkTimeoutError
+            outer, self.op = self.op, op
+            try:
+                results = self._relate(op)
+            finally:
+                self.op = outer
+            self.ops_walked += 1
+            for value, result in zip(op.results, results, strict=True):
+                self.env[value.number] = result
+
+    def _relate(self, op: Op) -> list[AnyVal]:
+        record = RECORDS.get(op.name)
+        if record is None:
+            return [self.not_modelled(result.type, f"op '{op.name}'") for result in op.results]
+        unknown = [name for name in op.attributes if name not in record.attributes and name not in record.ignored]
+        if unknown:
+            return [self.not_modelled(r.type, f"attribute '{unknown[0]}' of '{op.name}'") for r in op.results]
+        if record.relate is None:
+            return [self.not_modelled(result.type, f"op '{op.name}'") for result in op.results]
+        operands = [self.env[operand.number] for operand in op.operands]
+        known = self._computed(op, record, operands)
+        if known is not None:
+            return [known]
+        try:
+            results = record.relate(self, op, operands)
+        except RelationLimitError as limit:
+            return [
+                self.unrelated(r.type, f"too complex: {limit}") if isinstance(r.type, TensorType) else TokenVal()
+                for r in op.results
+            ]
+        return results
+
+    def _computed(self, op: Op, record: OpRecord, operands: Sequence[AnyVal]) -> Val | None:
+        """A small integer value that depends on no input, computed by the reference evaluator for every device.
+
+        Lemma *constant folding*: it is enumerated over all devices, so nothing is assumed. Theory: exact.
+        """
+        if len(op.results) != 1 or op.regions or not isinstance(op.results[0].type, TensorType):
+            return None
+        type_ = op.results[0].type
+        if not (type_.dtype.is_integer or type_.dtype.is_bool) or type_.size > KNOWN_ELEMENTS:
+            return None
+        if op.name in ("stablehlo.constant", "stablehlo.iota"):
+            return None
+        arrays = []
+        for operand in operands:
+            if not isinstance(operand, Val) or operand.known is None:
+                return None
+            arrays.append(operand.known)
+        if not arrays and op.name not in ("stablehlo.partition_id", "stablehlo.replica_id"):
+            return None
+        devices = self.mesh.num_devices
+        whole = [np.broadcast_to(array, (devices, *array.shape[1:])) for array in arrays]
+        if self._machine is None:
+            self._machine = Machine(devices, Native(), num_partitions=self.num_partitions)
+        result = np.asarray(self._machine.evaluate(op, whole)[0])
+        return self.known_value(result, type_)
+
+    def known_value(self, array: np.ndarray, type_: TensorType) -> Val | None:
+        """A value [devices or 1, *shape] of known integers, None where its relation would take too many boxes."""
+        array = np.asarray(array)
+        if len(array) > 1 and np.array_equal(array, np.broadcast_to(array[:1], array.shape)):
+            array = array[:1]
+        rel = self.builder.table(array.astype(np.int64), type_.shape)
+        if rel is None:
+            return None
+        atom = self.context.atoms.integer(type_.dtype)
+        return Val(type_, (Piece(atom, rel),), self.points(type_), known=array)
+
+
+def _counts_once(rel: isl.Map, inner: isl.Map) -> bool:
+    through = rel.range_map().apply_range(inner)
+    return bool(rel.domain_map().flat_range_product(through).is_injective())
