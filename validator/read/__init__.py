@@ -1,21 +1,7 @@
-"""Reading programs: every file format, dump folder and JAX stage becomes a typed `Program`.
-
-`read_program` is loaded when it is first asked for, since it brings MLIR with it; the data classes do not.
-"""
-
-from typing import TYPE_CHECKING, Any
+"""Reading programs: every file format, dump folder and JAX stage becomes a typed `Program`."""
 
 from .errors import ReadError, ReadErrorKind
+from .pairs import DumpPair, check_pair, find_pairs
+from .program import read_pair, read_program
 
-if TYPE_CHECKING:
-    from .program import read_program
-
-__all__ = ["ReadError", "ReadErrorKind", "read_program"]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "read_program":
-        from .program import read_program
-
-        return read_program
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+__all__ = ["DumpPair", "ReadError", "ReadErrorKind", "check_pair", "find_pairs", "read_pair", "read_program"]

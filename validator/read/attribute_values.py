@@ -3,8 +3,8 @@
 Integers, floats, booleans and strings become themselves; a unit attribute is True; arrays are tuples; a dictionary is a
 dict; a type is a `Type`; a symbol is its name. A dense tensor of integers that is not a constant's value becomes nested
 tuples (`padding` of `reduce_window` is a tuple of (low, high) pairs). Enumerations are their keyword, a
-comparison direction is a `Comparison`, a channel handle is (handle, type). What has no plain form stays as MLIR text, so
-that nobody can mistake it for something he knows.
+comparison direction is a `Comparison`, a channel handle is (handle, type). What has no plain form stays as MLIR text,
+so that nobody can mistake it for something he knows.
 """
 
 from __future__ import annotations

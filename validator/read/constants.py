@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -89,7 +90,8 @@ def array_from_text(text: str, type_: TensorType) -> np.ndarray:
     return np.broadcast_to(flat.reshape(()), type_.shape)
 
 
-def _element(token: str, dtype: np.dtype, element_type: DType) -> np.generic:
+def _element(token: str, dtype: np.dtype, element_type: DType) -> Any:
+    """One element as a numpy scalar of `dtype`."""
     if token in ("true", "false"):
         return np.bool_(token == "true")
     if element_type.is_integer:

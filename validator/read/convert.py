@@ -11,19 +11,25 @@ import numpy as np
 from ..compat import ir
 from .attribute_values import AttributeReader, UnsupportedType
 from .attributes import DotDims
-from .constants import constant_array
+from .constants import array_from_text, constant_array
 from .errors import ReadError, ReadErrorKind
-from .groups import GroupMode, group_mode
+from .groups import GroupMode, group_mode, mesh_groups
 from .ir import Location, Op, Parameter, Region, Result, TensorType, Value
 from .locations import LocationReader
-from .sharding_text import parse_hlo_sharding, parse_sdy_mesh, parse_sdy_sharding
+from .sharding_text import parse_group_mesh_axes, parse_hlo_sharding, parse_sdy_mesh, parse_sdy_sharding
 from .shardings import Sharding, ShardingKind
-from .tiling import AxisRef, Mesh
+from .tiling import Mesh
 
 _RETURNS = frozenset({"func.return", "stablehlo.return", "sdy.return", "mhlo.return"})
 _COLLECTIVES = frozenset(
-    f"stablehlo.{name}"
-    for name in ("all_gather", "all_reduce", "all_to_all", "collective_broadcast", "reduce_scatter", "collective_permute")
+    {
+        "stablehlo.all_gather",
+        "stablehlo.all_reduce",
+        "stablehlo.all_to_all",
+        "stablehlo.collective_broadcast",
+        "stablehlo.collective_permute",
+        "stablehlo.reduce_scatter",
+    }
 )
 
 
@@ -49,7 +55,7 @@ class Converted:
     module_attributes: dict[str, Any]
     pending: list[PendingGroups]
     shardings: list[Sharding]
-    op_count: int
+    meshes: list[Mesh]
 
 
 Work = Generator["Work", None, None]
@@ -87,11 +93,11 @@ class Converter:
         entry = self._entry()
         block = self._single_block(entry, 0)
         arguments = [self._define(argument, self._location(argument.location)) for argument in block.arguments]
-        parameters = self._parameters(entry, block, arguments)
+        parameters = self._parameters(entry, block, arguments, self._module_shardings("mhlo.spmd_parameters_shardings"))
         ops: list[Op] = []
         returned: list[Value] = []
-        self._run(self._block(block, ops, returned))
-        results = self._results(entry, returned)
+        self._run(self._block(block, ops, returned, None))
+        results = self._results(entry, returned, self._module_shardings("mhlo.spmd_output_sharding"))
         return Converted(
             name=module.attributes["sym_name"].value if "sym_name" in module.attributes else "",
             parameters=parameters,
@@ -100,7 +106,7 @@ class Converter:
             module_attributes={name: self._attributes.value(module.attributes[name]) for name in module.attributes},
             pending=self._pending,
             shardings=[sharding for entry_ in self._shardings.values() for sharding in entry_],
-            op_count=self._ops,
+            meshes=list(self._meshes.values()),
         )
 
     # The walk.
@@ -114,8 +120,8 @@ class Converter:
             else:
                 stack.append(child)
 
-    def _block(self, block: ir.Block, ops: list[Op], returned: list[Value]) -> Work:
-        """Converts the operations of a block; yields the work of regions and callees."""
+    def _block(self, block: ir.Block, ops: list[Op], returned: list[Value], call: Location | None) -> Work:
+        """Converts the operations of a block, inlined at `call`; yields the work of regions and callees."""
         values, attribute_reader = self._values, self._attributes
         read_location, types = self._locations.read, attribute_reader.type
         terminated = False
@@ -128,6 +134,8 @@ class Converter:
                 terminated = True
                 continue
             location = read_location(op.location)
+            if call is not None:
+                location = self._locations.inlined(location, call)
             callee = self._callee(op, name)
             if callee is not None:
                 yield from self._call(op, callee, operands, ops, location)
@@ -154,7 +162,7 @@ class Converter:
                     arguments = tuple(self._define(argument, location) for argument in inner.arguments)
                     inner_ops: list[Op] = []
                     inner_returned: list[Value] = []
-                    yield self._block(inner, inner_ops, inner_returned)
+                    yield self._block(inner, inner_ops, inner_returned, call)
                     built.append(Region(arguments, tuple(inner_ops), tuple(inner_returned)))
                 regions = tuple(built)
             if name == "stablehlo.dot":
@@ -183,7 +191,7 @@ class Converter:
         self._values.update(zip(block.arguments, operands, strict=True))
         returned: list[Value] = []
         self._active_calls.append(callee)
-        yield self._block(block, ops, returned)
+        yield self._block(block, ops, returned, location)
         self._active_calls.pop()
         self._values.update(zip(op.results, returned, strict=True))
 
@@ -240,12 +248,10 @@ class Converter:
             attribute = op.attributes["value"]
         except TypeError:
             # The bindings know no Python class for dense complex elements.
-            from .constants import array_from_text
-
             return array_from_text(str(op), result.type)
         known = self._constants.get(attribute)
         if known is None:
-            if "dense_resource" in str(type(attribute)) or isinstance(attribute, ir.DenseResourceElementsAttr):
+            if isinstance(attribute, ir.DenseResourceElementsAttr):
                 elided = "__elided__" in str(attribute)
                 raise ReadError(
                     ReadErrorKind.ELIDED if elided else ReadErrorKind.UNSUPPORTED,
@@ -258,7 +264,13 @@ class Converter:
         return known
 
     def _note_groups(
-        self, op: ir.Operation, name: str, key: str, attribute: ir.Attribute, attributes: dict[str, Any], location: Location
+        self,
+        op: ir.Operation,
+        name: str,
+        key: str,
+        attribute: ir.Attribute,
+        attributes: dict[str, Any],
+        location: Location,
     ) -> None:
         if name not in _COLLECTIVES:
             raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), f"'{name}' with '{key}' is not supported")
@@ -275,8 +287,6 @@ class Converter:
 
     def _mesh_groups(self, text: str) -> np.ndarray:
         """`#stablehlo.replica_group_mesh_axes<mesh = @m, axes = [...]>` as a table."""
-        from .sharding_text import parse_group_mesh_axes
-
         mesh, axes = parse_group_mesh_axes(text, self._meshes)
         return mesh_groups(mesh, axes)
 
@@ -324,23 +334,33 @@ class Converter:
             )
         return public[0]
 
-    def _parameters(self, entry: ir.Operation, block: ir.Block, arguments: list[Value]) -> list[Parameter]:
+    def _parameters(
+        self, entry: ir.Operation, block: ir.Block, arguments: list[Value], stated: tuple[Sharding, ...]
+    ) -> list[Parameter]:
         described = list(entry.attributes["arg_attrs"]) if "arg_attrs" in entry.attributes else [None] * len(arguments)
         parameters: list[Parameter] = []
         for k, (argument, value, attributes) in enumerate(zip(block.arguments, arguments, described, strict=True)):
             location = self._location(argument.location)
+            sharding = self._boundary_sharding(attributes)
+            if sharding is None and len(stated) == len(arguments):
+                sharding = stated[k]
             label = location.op_name or f"arg{k}"
-            parameters.append(Parameter(value, self._boundary_sharding(attributes), label, location))
+            self._check_rank(sharding, value, f"parameter '{label}'")
+            parameters.append(Parameter(value, sharding, label, location))
         return parameters
 
-    def _results(self, entry: ir.Operation, returned: list[Value]) -> list[Result]:
+    def _results(self, entry: ir.Operation, returned: list[Value], stated: tuple[Sharding, ...]) -> list[Result]:
         described = list(entry.attributes["res_attrs"]) if "res_attrs" in entry.attributes else [None] * len(returned)
         results: list[Result] = []
         for k, (value, attributes) in enumerate(zip(returned, described, strict=True)):
-            label = f"result{k}"
+            sharding = self._boundary_sharding(attributes)
+            if sharding is None and len(stated) == len(returned):
+                sharding = stated[k]
+            label = f"result[{k}]" if len(returned) > 1 else "result"
             if attributes is not None and "jax.result_info" in attributes:
                 label = attributes["jax.result_info"].value or label
-            results.append(Result(value, self._boundary_sharding(attributes), label))
+            self._check_rank(sharding, value, f"result '{label}'")
+            results.append(Result(value, sharding, label))
         return results
 
     def _boundary_sharding(self, attributes: ir.DictAttr | None) -> Sharding | None:
@@ -350,6 +370,26 @@ class Converter:
                 return shardings[0] if len(shardings) == 1 else Sharding(ShardingKind.UNSUPPORTED, str(attributes[key]))
         return None
 
+    def _module_shardings(self, key: str) -> tuple[Sharding, ...]:
+        """Shardings that an after-module keeps beside its function: one for each parameter or result."""
+        attributes = self._module.operation.attributes
+        if key not in attributes:
+            return ()
+        attribute = attributes[key]
+        parts = list(attribute) if isinstance(attribute, ir.ArrayAttr) else [attribute]
+        return tuple(sharding for part in parts for sharding in self._read_shardings(part))
+
+    def _check_rank(self, sharding: Sharding | None, value: Value, what: str) -> None:
+        if sharding is None or not sharding.tiles or not isinstance(value.type, TensorType):
+            return
+        if len(sharding.tiles) != value.type.rank:
+            raise ReadError(
+                ReadErrorKind.FORMAT,
+                self._source,
+                f"sharding '{sharding.text}' of {what} has {len(sharding.tiles)} dimensions, its type {value.type} "
+                f"{value.type.rank}",
+            )
+
     def _location(self, location: ir.Location) -> Location:
         return self._locations.read(location)
 
@@ -358,9 +398,3 @@ class Converter:
 
     def _unsupported(self, op: ir.Operation, message: str) -> ReadError:
         return ReadError(ReadErrorKind.UNSUPPORTED, self._where(self._location(op.location)), message)
-
-
-def mesh_groups(mesh: Mesh, axes: list[AxisRef]) -> np.ndarray:
-    """One row for each place on the other axes; inside a row the first listed axis is the major one."""
-    _, array = mesh.split([axes])
-    return np.ascontiguousarray(array.T)

@@ -58,10 +58,10 @@ def identify(data: bytes, name: str) -> Input:
         raise ReadError(ReadErrorKind.FORMAT, name, "is empty")
     if data[:4] == b"ML\xefR":
         return Input(name, Format.MLIR_BYTECODE, data)
-    if data[:1] == b"\n" and b"\x00" in data[:4096] or not _is_text(data):
+    if b"\x00" in data[:4096] or not _is_text(data):
         return Input(name, Format.HLO_PROTO, data)
     text = data.lstrip()
-    while text.startswith(b"//") or text.startswith(b"/*"):
+    while text.startswith((b"//", b"/*")):
         end = text.find(b"\n" if text.startswith(b"//") else b"*/")
         if end < 0:
             break

@@ -7,10 +7,12 @@ A collective names its participants in one of four modes; here every mode become
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 
 import numpy as np
 
 from .attributes import DeviceGroups, DevicePairs
+from .tiling import AxisRef, Mesh
 
 
 class GroupMode(enum.Enum):
@@ -80,3 +82,9 @@ def device_pairs(table: np.ndarray, mode: GroupMode, replicas: int, partitions: 
     else:
         pairs = table[None] * partitions + np.arange(partitions, dtype=np.int64)[:, None, None]
     return DevicePairs(pairs.reshape(-1, 2))
+
+
+def mesh_groups(mesh: Mesh, axes: Sequence[AxisRef]) -> np.ndarray:
+    """One row for each place on the other axes; inside a row the first listed axis is the major one."""
+    _, array = mesh.split([axes])
+    return np.ascontiguousarray(array.T)

@@ -1,26 +1,29 @@
 """What must be read from, or put right in, an HloModuleProto before it is converted to StableHLO.
 
-The conversion drops the device order of mesh replica groups and the module's device counts, parameter shardings and
-result sharding; all of them are taken from the proto here, and mesh groups are written out as explicit lists.
+The conversion drops the device order of mesh replica groups, the module's device counts, and the source line of an
+instruction without an op name. All of them are in the proto: mesh groups are written out as explicit lists, nameless
+metadata gets the instruction's name, device counts are handed on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from . import wire
-from .convert import mesh_groups
+from .groups import mesh_groups
 from .tiling import AxisRef, Mesh, iota
 
 # Field numbers of xla/service/hlo.proto and xla/xla_data.proto.
 MODULE_NAME, MODULE_COMPUTATIONS, MODULE_ENTRY_ID = 1, 3, 6
-MODULE_OUTPUT_SHARDING, MODULE_PARAMETER_SHARDINGS, MODULE_DEVICE_ASSIGNMENT = 12, 14, 15
+MODULE_DEVICE_ASSIGNMENT, MODULE_STACK_FRAMES = 15, 17
 COMPUTATION_INSTRUCTIONS = 2
-INSTRUCTION_NAME, INSTRUCTION_OPCODE, INSTRUCTION_LITERAL = 1, 2, 8
+INSTRUCTION_NAME, INSTRUCTION_OPCODE, INSTRUCTION_METADATA, INSTRUCTION_LITERAL = 1, 2, 7, 8
 INSTRUCTION_DEVICE_LIST, INSTRUCTION_MESH_GROUPS = 87, 93
 ASSIGNMENT_REPLICAS, ASSIGNMENT_COMPUTATIONS = 1, 2
+METADATA_OP_NAME, METADATA_SOURCE_FILE = 2, 3
 
 
 class HloError(ValueError):
@@ -41,65 +44,78 @@ class HloModule:
 
 
 def prepare(data: bytes) -> HloModule:
-    """Checks a serialized HloModuleProto and writes its mesh replica groups out."""
+    """Checks a serialized HloModuleProto and puts it right for conversion."""
     view = memoryview(data)
     assignment = None
-    parts: list[bytes | memoryview] = []
-    kept = 0
-    for number, kind, value, start, end in wire.fields(view):
-        if kind != wire.BYTES:
-            continue
-        assert isinstance(value, memoryview)
-        if number == MODULE_COMPUTATIONS:
-            rewritten = _computation(value)
-            if rewritten is not None:
-                parts += [view[kept:start], wire.field_bytes(number, rewritten)]
-                kept = end
-        elif number == MODULE_DEVICE_ASSIGNMENT:
+    has_frames = False
+    for number, kind, value, _, _ in wire.fields(view):
+        if number == MODULE_DEVICE_ASSIGNMENT and isinstance(value, memoryview):
             assignment = (wire.integer(value, ASSIGNMENT_REPLICAS), wire.integer(value, ASSIGNMENT_COMPUTATIONS))
-    proto = data if kept == 0 else b"".join([*parts, view[kept:]])
-    return HloModule(proto, assignment)
+        has_frames |= number == MODULE_STACK_FRAMES and kind == wire.BYTES and len(value) > 0  # type: ignore[arg-type]
+    # Where a stack frame table stands, every instruction of the user's has an op name: nothing to put right but groups.
+    rewrite = _instruction if has_frames else _instruction_and_metadata
+    proto = _replace(
+        view, MODULE_COMPUTATIONS, lambda computation: _replace(computation, COMPUTATION_INSTRUCTIONS, rewrite)
+    )
+    return HloModule(data if proto is None else proto, assignment)
 
 
-def _computation(data: memoryview) -> bytes | None:
-    """The computation with its mesh groups written out, or None where nothing changes."""
+def _replace(data: memoryview, number: int, rewrite: Callable[[memoryview], bytes | None]) -> bytes | None:
+    """The message with one repeated submessage field rewritten, or None where nothing changes."""
     parts: list[bytes | memoryview] = []
     kept = 0
-    for number, kind, value, start, end in wire.fields(data):
-        if number == COMPUTATION_INSTRUCTIONS and kind == wire.BYTES:
-            assert isinstance(value, memoryview)
-            rewritten = _instruction(value)
+    for field, kind, value, start, end in wire.fields(data):
+        if field == number and kind == wire.BYTES:
+            rewritten = rewrite(value)  # type: ignore[arg-type]
             if rewritten is not None:
                 parts += [data[kept:start], wire.field_bytes(number, rewritten)]
                 kept = end
-    return None if kept == 0 else b"".join([*parts, data[kept:]])
+    return None if not parts else b"".join([*parts, data[kept:]])
+
+
+def _opcode(data: memoryview) -> bytes:
+    """The opcode; name and opcode come first in every instruction that XLA serializes."""
+    # The shortcut covers names and opcodes below 128 bytes without the general field reader.
+    if len(data) > 4 and data[0] == 0x0A and data[1] < 0x80:
+        at = 2 + data[1]
+        if at + 2 <= len(data) and data[at] == 0x12 and data[at + 1] < 0x80:
+            return bytes(data[at + 2 : at + 2 + data[at + 1]])
+    return bytes(wire.submessage(data, INSTRUCTION_OPCODE) or b"")
+
+
+_WITH_GROUPS = (b"all-", b"reduce-scatter", b"collective-", b"ragged-all")
 
 
 def _instruction(data: memoryview) -> bytes | None:
-    """An instruction with explicit replica groups, or None where it has no mesh groups.
-
-    Name and opcode come first in every serialized instruction, so that only collectives and constants are read on.
-    """
-    opcode = b""
-    for number, _, value, _, _ in wire.fields(data):
-        if number == INSTRUCTION_OPCODE:
-            assert isinstance(value, memoryview)
-            opcode = bytes(value)
-            break
+    """An instruction with explicit replica groups, or None where it has no mesh groups; refuses empty constants."""
+    opcode = _opcode(data)
     if opcode == b"constant":
-        if all(number != INSTRUCTION_LITERAL for number, *_ in wire.fields(data)):
+        if wire.submessage(data, INSTRUCTION_LITERAL) is None:
             name = bytes(wire.submessage(data, INSTRUCTION_NAME) or b"").decode(errors="replace")
             raise HloError(f"constant '{name}' has no value", elided=True)
         return None
-    if not opcode.startswith((b"all-", b"reduce-scatter", b"collective-", b"ragged-all")):
+    if not opcode.startswith(_WITH_GROUPS):
         return None
     for number, _, value, start, end in wire.fields(data):
-        if number == INSTRUCTION_MESH_GROUPS:
-            assert isinstance(value, memoryview)
-            table = _mesh_table(value)
-            rows = b"".join(wire.field_bytes(1, wire.packed(1, row)) for row in table.tolist())
+        if number == INSTRUCTION_MESH_GROUPS and isinstance(value, memoryview):
+            rows = b"".join(wire.field_bytes(1, wire.packed(1, row)) for row in _mesh_table(value).tolist())
             return b"".join([data[:start], wire.field_bytes(INSTRUCTION_DEVICE_LIST, rows), data[end:]])
     return None
+
+
+def _instruction_and_metadata(data: memoryview) -> bytes | None:
+    """As `_instruction`, and metadata that tells a source file but no op name gets the instruction's name."""
+    groups = _instruction(data)
+    current = data if groups is None else memoryview(groups)
+    name = bytes(wire.submessage(data, INSTRUCTION_NAME) or b"")
+
+    def named(metadata: memoryview) -> bytes | None:
+        if wire.submessage(metadata, METADATA_OP_NAME) or not wire.submessage(metadata, METADATA_SOURCE_FILE):
+            return None
+        return bytes(metadata) + wire.field_bytes(METADATA_OP_NAME, name)
+
+    rewritten = _replace(current, INSTRUCTION_METADATA, named)
+    return groups if rewritten is None else rewritten
 
 
 def _mesh_table(data: memoryview) -> np.ndarray:
@@ -109,7 +125,7 @@ def _mesh_table(data: memoryview) -> np.ndarray:
         raise HloError("mesh replica groups without a mesh")
     axes: list[tuple[str, int]] = []
     order: np.ndarray | None = None
-    for number, kind, value, _, _ in wire.fields(mesh):
+    for number, _, value, _, _ in wire.fields(mesh):
         if number == 1 and isinstance(value, memoryview):
             name = bytes(wire.submessage(value, 1) or b"").decode()
             axes.append((name, wire.integer(value, 2)))
@@ -142,15 +158,10 @@ def unwrap(data: bytes) -> bytes:
         if inner is None:
             break
         view = inner
-    raise wire.WireError("neither an HloModuleProto nor an HloProto")
+    raise wire.WireError("it holds no HloModuleProto")
 
 
 def _is_module(data: memoryview) -> bool:
-    """A module has a printable name, computations and the id of its entry."""
-    seen: dict[int, int] = {}
-    name_ok = False
-    for number, kind, value, _, _ in wire.fields(data):
-        seen.setdefault(number, kind)
-        if number == MODULE_NAME and isinstance(value, memoryview):
-            name_ok = bytes(value[:64]).isascii() and b"\n" not in bytes(value[:64])
-    return name_ok and seen.get(MODULE_COMPUTATIONS) == wire.BYTES and seen.get(MODULE_ENTRY_ID) == wire.VARINT
+    """A module has computations and the id of its entry; an HloProto has neither."""
+    kinds = {number: kind for number, kind, _, _, _ in wire.fields(data)}
+    return kinds.get(MODULE_COMPUTATIONS) == wire.BYTES and kinds.get(MODULE_ENTRY_ID) == wire.VARINT

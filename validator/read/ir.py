@@ -237,7 +237,8 @@ class Program:
     """One module, calls inlined into the entry function.
 
     `source` names the file (or the JAX function) for reports. `num_replicas * num_partitions` devices run it;
-    both are 1 where the file names no devices. Device number d is replica d // num_partitions, partition d % num_partitions.
+    both are 1 where the file names no devices. Device number d is replica d // num_partitions and partition
+    d % num_partitions.
     """
 
     name: str

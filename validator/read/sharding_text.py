@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from .shardings import Sharding, ShardingKind
 from .tiling import MAX_DEVICES, AxisRef, Mesh, iota
 
-_TOKEN = re.compile(r"""\s+|/\*.*?\*/|(?P<token><=|'[^']*'|"(?:[^"\\]|\\.)*"|-?\d+|@"[^"]*"|[@A-Za-z_][\w.$-]*|.)""", re.S)
+_TOKEN = re.compile(
+    r"""\s+|/\*.*?\*/|(?P<token><=|'[^']*'|"(?:[^"\\]|\\.)*"|-?\d+|@"[^"]*"|[@A-Za-z_][\w.$-]*|.)""", re.S
+)
 
 
 class Tokens:
@@ -23,8 +27,21 @@ class Tokens:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._tokens = [match["token"] for match in _TOKEN.finditer(text) if match["token"] is not None]
+        matches = [match for match in _TOKEN.finditer(text) if match["token"] is not None]
+        self._tokens = [match["token"] for match in matches]
+        self._spans = [match.span() for match in matches]
         self._at = 0
+
+    @property
+    def position(self) -> int:
+        return self._at
+
+    def rewind(self, position: int) -> None:
+        self._at = position
+
+    def since(self, position: int) -> str:
+        """The text of the tokens taken since a position."""
+        return self.text[self._spans[position][0] : self._spans[self._at - 1][1]]
 
     @property
     def next(self) -> str:
@@ -94,7 +111,7 @@ def hlo_mesh(tokens: Tokens) -> Mesh:
         if tokens.next != "]":
             tokens.expect(",")
     order = None
-    mark = tokens._at
+    mark = tokens.position
     if tokens.accept(",") and tokens.accept("device_ids"):
         tokens.expect("=")
         tokens.expect("(")
@@ -104,7 +121,7 @@ def hlo_mesh(tokens: Tokens) -> Mesh:
         else:
             order = np.array(tokens.integers(")"), dtype=np.int64)
     else:
-        tokens._at = mark
+        tokens.rewind(mark)
     return Mesh.of(axes, order)
 
 
@@ -139,45 +156,18 @@ def parse_hlo_sharding(text: str) -> tuple[Sharding, ...] | Sharding:
         return sharding
     leaves: list[Sharding] = []
     while not tokens.accept("}"):
-        start = tokens._at
         tokens.expect("{")
-        leaves.append(_hlo_single(tokens, "".join(tokens._tokens[start : _closing(tokens, start) + 1])))
+        leaves.append(_hlo_single(tokens, None))
         if tokens.next != "}":
             tokens.expect(",")
     tokens.end()
     return tuple(leaves)
 
 
-def _closing(tokens: Tokens, start: int) -> int:
-    depth = 0
-    for at in range(start, len(tokens._tokens)):
-        depth += (tokens._tokens[at] == "{") - (tokens._tokens[at] == "}")
-        if depth == 0:
-            return at
-    raise ValueError(f"unbalanced braces in '{tokens.text}'")
-
-
-def _hlo_single(tokens: Tokens, text: str) -> Sharding:
-    """What stands between the braces, closing brace included."""
-    word = tokens.take()
-    if word in _WORDS:
-        sharding = Sharding(_WORDS[word], text)
-    elif word == "maximal":
-        tokens.expect("device")
-        tokens.expect("=")
-        sharding = maximal(tokens.integer(), text)
-    elif word == "maximal_mesh":
-        tokens.expect("[")
-        tokens.expect("device_id")
-        tokens.expect("=")
-        sharding = maximal(tokens.integer(), text)
-        tokens.expect("]")
-    elif word == "devices":
-        sharding = _hlo_tiled(tokens, text)
-    elif word == "mesh":
-        sharding = _hlo_named(tokens, text)
-    else:
-        raise ValueError(f"unknown sharding '{text}'")
+def _hlo_single(tokens: Tokens, text: str | None) -> Sharding:
+    """What stands between the braces, closing brace included; a leaf of a tuple has no text of its own yet."""
+    start = tokens.position
+    sharding = _hlo_body(tokens)
     marked = False
     while not tokens.accept("}"):
         tokens.accept(",")
@@ -190,10 +180,33 @@ def _hlo_single(tokens: Tokens, text: str) -> Sharding:
             marked = True
         else:
             raise tokens.unexpected()
-    if marked:
-        # A shard group asks the partitioner to choose; after propagation it says nothing more, but that is not ours to assume.
-        return Sharding(ShardingKind.UNSUPPORTED, text, sharding.tiles, sharding.devices)
-    return sharding
+    if text is None:
+        text = "{" + tokens.since(start)
+    # A shard group asks the partitioner to choose alike; what it chose is not known here.
+    kind = ShardingKind.UNSUPPORTED if marked else sharding.kind
+    return replace(sharding, kind=kind, text=text)
+
+
+def _hlo_body(tokens: Tokens) -> Sharding:
+    text = tokens.text
+    word = tokens.take()
+    if word in _WORDS:
+        return Sharding(_WORDS[word], text)
+    if word == "devices":
+        return _hlo_tiled(tokens, text)
+    if word == "mesh":
+        return _hlo_named(tokens, text)
+    if word == "maximal":
+        tokens.expect("device")
+        tokens.expect("=")
+        return maximal(tokens.integer(), text)
+    if word == "maximal_mesh":
+        for token in ("[", "device_id", "="):
+            tokens.expect(token)
+        sharding = maximal(tokens.integer(), text)
+        tokens.expect("]")
+        return sharding
+    raise ValueError(f"unknown sharding '{text}'")
 
 
 _WORDS = {
@@ -232,6 +245,8 @@ def _hlo_tiled(tokens: Tokens, text: str) -> Sharding:
         tokens.expect("=")
         tokens.expect("{")
         while not tokens.accept("}"):
+            if tokens.next not in ("manual", "replicated", "unreduced"):
+                raise tokens.unexpected()
             kinds.append(tokens.take())
             if tokens.next != "}":
                 tokens.expect(",")
@@ -242,7 +257,10 @@ def _hlo_named(tokens: Tokens, text: str) -> Sharding:
     mesh = hlo_mesh(tokens)
     tokens.expect(",")
     if tokens.next in _WORDS:
-        return Sharding(_WORDS[tokens.take()], text)
+        word = tokens.take()
+        if word != "replicated" and not mesh.axes:
+            raise ValueError(f"'{word}' needs a mesh with axes in '{text}'")
+        return Sharding(_WORDS[word], text)
     tokens.expect("[")
     dims: list[list[AxisRef]] = []
     while not tokens.accept("]"):
@@ -258,8 +276,36 @@ def _hlo_named(tokens: Tokens, text: str) -> Sharding:
         word = tokens.take()
         tokens.expect("=")
         tokens.expect("{")
+        if word not in ("replicated", "unreduced", "manual"):
+            raise ValueError(f"unknown marking '{word}' in '{text}'")
         marked.append((word, axis_refs(tokens, "}")[0]))
+    _check_canonical(mesh, dims, marked, text)
     return named(mesh, dims, marked, text)
+
+
+def _check_canonical(
+    mesh: Mesh, dims: Sequence[Sequence[AxisRef]], marked: Sequence[tuple[str, Sequence[AxisRef]]], text: str
+) -> None:
+    """What XLA's own parser asserts of named shardings, where a violation would end the process."""
+    place = {name: k for k, (name, _) in enumerate(mesh.axes)}
+    sizes = dict(mesh.axes)
+    if not mesh.axes:
+        raise ValueError(f"axes of an empty mesh in '{text}'")
+    for refs in [*dims, *(refs for _, refs in marked)]:
+        for ref in refs:
+            if ref.name not in sizes:
+                raise ValueError(f"unknown mesh axis '{ref.name}' in '{text}'")
+            if ref.size is not None and not 1 < ref.size < sizes[ref.name]:
+                raise ValueError(f"bad sub-axis {ref} in '{text}'")
+        for first, second in pairwise(refs):
+            if first.name == second.name and first.size is not None and first.pre * first.size == second.pre:
+                raise ValueError(f"neighbouring sub-axes {first}, {second} are one sub-axis in '{text}'")
+    for word, refs in marked:
+        keys = [(place[ref.name], ref.pre) for ref in refs]
+        if keys != sorted(keys):
+            raise ValueError(f"{word} axes are not in mesh order in '{text}'")
+    if sorted(mesh.order.tolist()) != list(range(mesh.order.size)):
+        raise ValueError(f"device_ids are not a permutation in '{text}'")
 
 
 def maximal(device: int, text: str) -> Sharding:
@@ -365,7 +411,7 @@ def _sdy_mesh(tokens: Tokens) -> Mesh:
 
 
 def _sdy_single(tokens: Tokens, meshes: Mapping[str, Mesh]) -> Sharding:
-    start = tokens._at
+    start = tokens.position
     tokens.expect("<")
     if tokens.next.startswith("@"):
         name = tokens.take()[1:].strip('"')
@@ -395,7 +441,7 @@ def _sdy_single(tokens: Tokens, meshes: Mapping[str, Mesh]) -> Sharding:
         tokens.expect("{")
         marked.append((word, axis_refs(tokens, "}")[0]))
     tokens.expect(">")
-    text = "".join(f"{token} " if token == "," else token for token in tokens._tokens[start : tokens._at])
+    text = tokens.since(start)
     if mesh.order.size == 1 and not mesh.axes:
         return maximal(int(mesh.order[0]), text)
     return named(mesh, dims, marked, text)
@@ -427,14 +473,11 @@ def parse_group_mesh_axes(text: str, meshes: Mapping[str, Mesh]) -> tuple[Mesh, 
         if tokens.accept(","):
             for token in ("sub_axis_info", "="):
                 tokens.expect(token)
-            tokens.accept("sub_axis_info")
-            tokens.accept("<")
             tokens.expect("(")
             pre = tokens.integer()
             tokens.expect(")")
             size = tokens.integer()
-            tokens.accept(">") if tokens.next == ">" else None
-        tokens.accept(">")
+        tokens.expect(">")
         refs.append(AxisRef(axis, pre, size))
         if tokens.next != "]":
             tokens.expect(",")

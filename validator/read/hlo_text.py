@@ -1,0 +1,108 @@
+"""HLO text: what is checked before XLA's parser sees it, and what its header tells that the proto does not keep.
+
+XLA's parser ends the process on some malformed shardings and replica groups, and fills elided constants with made-up
+values. Both are refused here, with the line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .errors import ReadError, ReadErrorKind
+from .sharding_text import Tokens, axis_refs, device_order, hlo_mesh, parse_hlo_sharding
+
+_ELIDED = re.compile(r"constant\(\{\.\.\.\}\)")
+_BRACED = re.compile(r"\bsharding=(\{(?:[^{}]++|\{(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+\})*+\})")
+"""A sharding with braces at most four deep: a tuple, its leaf, a dimension or `metadata`, and what that holds."""
+_OPEN_SHARDING = re.compile(r"\bsharding=\{")
+_MESH_GROUPS = re.compile(
+    r"\breplica_groups=(mesh\[[^\]\n]*\](?:,\s*device_ids=\([^)\n]*(?:\([^)\n]*\)\s*)?\))?\s*\{[^}\n]*\})"
+)
+_IOTA_GROUPS = re.compile(r"\breplica_groups=(\[[^\]\n]*\]<=\[[^\]\n]*\](?:T\([^)\n]*\))?)")
+_COUNTS = {key: re.compile(rf"\b{key}=(\d+)") for key in ("replica_count", "num_partitions")}
+
+
+@dataclass(frozen=True, slots=True)
+class HloHeader:
+    """Device counts of the module's first line; None where it names neither."""
+
+    counts: tuple[int, int] | None
+
+
+def check_text(text: str, name: str) -> HloHeader:
+    """Refuses what XLA's parser must not see; gives the header's device counts."""
+    elided = _ELIDED.search(text)
+    if elided is not None:
+        raise ReadError(
+            ReadErrorKind.ELIDED,
+            _where(text, elided.start(), name),
+            "constant is elided as '{...}': dump again with --xla_dump_large_constants or as a proto",
+        )
+    _check_each(_BRACED, parse_hlo_sharding, text, name)
+    if sum(1 for _ in _BRACED.finditer(text)) != sum(1 for _ in _OPEN_SHARDING.finditer(text)):
+        seen = {match.start() for match in _BRACED.finditer(text)}
+        start = next(match.start() for match in _OPEN_SHARDING.finditer(text) if match.start() not in seen)
+        raise ReadError(ReadErrorKind.SYNTAX, _where(text, start, name), "sharding is not closed")
+    _check_each(_MESH_GROUPS, _parse_mesh_groups, text, name)
+    _check_each(_IOTA_GROUPS, _parse_iota_groups, text, name)
+    header = text[text.index("HloModule") :].partition("\n")[0]
+    found = {key: pattern.search(header) for key, pattern in _COUNTS.items()}
+    replicas, partitions = found["replica_count"], found["num_partitions"]
+    if replicas is None and partitions is None:
+        return HloHeader(None)
+    return HloHeader((int(replicas[1]) if replicas else 1, int(partitions[1]) if partitions else 1))
+
+
+def _check_each(pattern: re.Pattern[str], parse: object, text: str, name: str) -> None:
+    """Parses each distinct spelling once; the first bad one is reported where it stands."""
+    assert callable(parse)
+    good: set[str] = set()
+    for match in pattern.finditer(text):
+        spelling = match[1]
+        if spelling in good:
+            continue
+        try:
+            parse(spelling)
+        except ValueError as error:
+            raise ReadError(ReadErrorKind.SYNTAX, _where(text, match.start(1), name), str(error)) from None
+        good.add(spelling)
+
+
+def _parse_mesh_groups(text: str) -> None:
+    tokens = Tokens(text)
+    tokens.expect("mesh")
+    mesh = hlo_mesh(tokens)
+    tokens.expect("{")
+    refs, _ = axis_refs(tokens, "}")
+    tokens.end()
+    mesh.split([refs])
+
+
+def _parse_iota_groups(text: str) -> None:
+    tokens = Tokens(text)
+    tokens.expect("[")
+    dims = tokens.integers("]")
+    tokens.expect("<=")
+    devices = device_order(tokens)
+    tokens.end()
+    if len(dims) != 2 or min(dims) < 1 or dims[0] * dims[1] != devices.size:
+        raise ValueError(f"replica groups {dims} do not arrange {devices.size} devices in '{text}'")
+
+
+def _where(text: str, at: int, name: str) -> str:
+    line = text.count("\n", 0, at) + 1
+    return f"{name}:{line}:{at - text.rfind(chr(10), 0, at)}"
+
+
+_POSITION = re.compile(r"was parsing (\d+):(\d+): error: ([^\n]*)")
+
+
+def syntax_error(text: str, name: str, message: str) -> ReadError:
+    """XLA's parse error, located; a text that ends inside a computation is called truncated."""
+    match = _POSITION.search(message)
+    where = name if match is None else f"{name}:{match[1]}:{match[2]}"
+    what = message.strip().partition("\n")[0] if match is None else match[3].strip()
+    if not text.rstrip().endswith("}") or "ENTRY" not in text:
+        return ReadError(ReadErrorKind.TRUNCATED, where, f"text ends before the module does: {what}")
+    return ReadError(ReadErrorKind.SYNTAX, where, what)
