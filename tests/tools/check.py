@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
+
 from shardproof.validator.read.ir import DType, Op, Program, Region, TensorType, Type, Value
 
 from .context import groups_of
@@ -91,6 +92,12 @@ def _same(op: Op) -> tuple[Type, ...]:
         if value.type != op.operands[0].type:
             raise IllTyped(f"'{op.name}' has operands of types {op.operands[0].type} and {value.type}")
     return (op.operands[0].type,)
+
+
+def _abs(op: Op) -> tuple[Type, ...]:
+    kind = op.operands[0].tensor
+    real = {DType.C64: DType.F32, DType.C128: DType.F64}
+    return (TensorType(kind.shape, real.get(kind.dtype, kind.dtype)),)
 
 
 def _compare(op: Op) -> tuple[Type, ...]:
@@ -216,7 +223,7 @@ def _while(op: Op) -> tuple[Type, ...]:
 
 
 _ELEMENTWISE = (
-    "abs", "add", "and", "atan2", "cbrt", "ceil", "cosine", "divide", "exponential", "exponential_minus_one", "floor",
+    "add", "and", "atan2", "cbrt", "ceil", "cosine", "divide", "exponential", "exponential_minus_one", "floor",
     "log", "log_plus_one", "logistic", "maximum", "minimum", "multiply", "negate", "not", "or", "power", "remainder",
     "round_nearest_even", "rsqrt", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sine",
     "sqrt", "subtract", "tan", "tanh", "xor",
@@ -224,6 +231,7 @@ _ELEMENTWISE = (
 
 _RULES: dict[str, Check] = {
     **dict.fromkeys(_ELEMENTWISE, _same),
+    "abs": _abs,
     "compare": _compare,
     "select": _select,
     "clamp": _clamp,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+
 from shardproof.validator.read.attributes import DeviceGroups
 from shardproof.validator.read.ir import Op, Program, Region, TensorType, Value
 
@@ -105,44 +106,35 @@ class Context:
             op = self.definitions.get(op.operands[0])
         return op is not None and op.name == "stablehlo.constant"
 
-    def fits(self, site: Site, value: Value) -> bool:
-        """Whether `value` is defined before `site` in the same region or around it."""
-        for path_length in range(len(site.path), -1, -1):
-            path = site.path[:path_length]
-            limit = site.index if path_length == len(site.path) else site.path[path_length][0]
-            if self._defined_in.get(value) == path:
-                return self._position.get(value, -1) < limit
-        return False
-
-    @cached_property
-    def _places(self) -> tuple[dict[Value, tuple[tuple[int, int], ...]], dict[Value, int]]:
-        where: dict[Value, tuple[tuple[int, int], ...]] = {}
-        position: dict[Value, int] = {}
-        for parameter in self.program.parameters:
-            where[parameter.value], position[parameter.value] = (), -1
-        for site in self.sites:
-            for value in site.op.results:
-                where[value], position[value] = site.path, site.index
-            for number, region in enumerate(site.op.regions):
-                for value in region.arguments:
-                    where[value], position[value] = (*site.path, (site.index, number)), -1
-        return where, position
-
-    @property
-    def _defined_in(self) -> dict[Value, tuple[tuple[int, int], ...]]:
-        return self._places[0]
-
-    @property
-    def _position(self) -> dict[Value, int]:
-        return self._places[1]
+    def chain(self, source: Value, value: Value, through: frozenset[str]) -> list[Op] | None:
+        """The operations on a way from `source` to `value` through the named ones, in order; None if there is none."""
+        ways: list[tuple[Value, list[Op]]] = [(value, [])]
+        while ways:
+            reached, ops = ways.pop()
+            if reached is source:
+                return ops[::-1]
+            op = self.definitions.get(reached)
+            if op is not None and op.name in through and len(ops) < _LONGEST_CHAIN:
+                ways.extend((operand, [*ops, op]) for operand in op.operands)
+        return None
 
 
+MOVES = frozenset(
+    f"stablehlo.{name}" for name in ("broadcast_in_dim", "convert", "reshape", "reverse", "slice", "transpose")
+)
+LINEAR = MOVES | frozenset(f"stablehlo.{name}" for name in ("add", "divide", "multiply", "negate", "subtract"))
+_LONGEST_CHAIN = 6
 _SPREADING = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert"})
 
 
 def is_integral(value: Value) -> bool:
     """Whether a value is a tensor of integers or booleans."""
     return isinstance(value.type, TensorType) and (value.type.dtype.is_integer or value.type.dtype.is_bool)
+
+
+def is_float(value: Value) -> bool:
+    """Whether a value is a tensor of floats or complex numbers."""
+    return isinstance(value.type, TensorType) and (value.type.dtype.is_float or value.type.dtype.is_complex)
 
 
 def is_number(value: Value) -> bool:

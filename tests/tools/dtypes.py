@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
+
 from shardproof.validator.read.ir import DType
 
 _NUMPY: dict[DType, np.dtype] = {

@@ -42,6 +42,7 @@ ERRORS: tuple[tuple[str, Operator], ...] = (
     ("K6", reductions.other_reducer),
     ("K7", groups.wrong_groups),
     ("K8", groups.wrong_dimension),
+    ("K8", groups.exchanged_dimension),
     ("K9", groups.split_and_concat_swapped),
     ("K9", groups.block_order),
     ("K10", plain.reshape_for_transpose),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+
 from shardproof.validator.read.ir import UNKNOWN_LOCATION, DType, Location, Op, Program, Region, TensorType, Type, Value
 
 from .dtypes import numpy_dtype
@@ -87,12 +88,6 @@ def with_ops(program: Program, site: Site, ops: Sequence[Op]) -> Program:
 def with_attributes(program: Program, site: Site, **attributes: Any) -> Program:
     """The program with some attributes of one operation changed."""
     return with_ops(program, site, [replace(site.op, attributes={**site.op.attributes, **attributes})])
-
-
-def with_operand(program: Program, site: Site, number: int, value: Value) -> Program:
-    """The program with one operand of one operation exchanged."""
-    operands = (*site.op.operands[:number], value, *site.op.operands[number + 1 :])
-    return with_ops(program, site, [replace(site.op, operands=operands)])
 
 
 def without(program: Program, site: Site, stand_ins: Sequence[Value]) -> Program:
@@ -183,6 +178,14 @@ class Builder:
             )
         )
         return results
+
+    def rerun(self, ops: Sequence[Op], old: Value, new: Value) -> Value:
+        """Append copies of a chain of operations that starts from `new` in the place of `old`; its last value."""
+        mapping = {old: new}
+        for op in ops:
+            results = self.again(op, [mapping.get(value, value) for value in op.operands])
+            mapping.update(zip(op.results, results, strict=True))
+        return mapping[ops[-1].results[0]] if ops else new
 
     def copy_region(self, region: Region, mapping: dict[Value, Value] | None = None) -> Region:
         """A region with fresh values throughout."""

@@ -76,7 +76,7 @@ def _key(one: Entry, text: str) -> str:
 
 def _compile(one: Entry, lowered: jax.stages.Lowered, folder: Path) -> None:
     # A hit in JAX's compilation cache would dump nothing.
-    was_on = jax.config.jax_enable_compilation_cache
+    was_on = jax.config.jax_enable_compilation_cache  # type: ignore[attr-defined]
     jax.config.update("jax_enable_compilation_cache", False)
     try:
         with tempfile.TemporaryDirectory() as dumps:

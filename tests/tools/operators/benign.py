@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+
 from shardproof.validator.read.attributes import DeviceGroups
 from shardproof.validator.read.ir import DType, TensorType
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+
 from shardproof.validator.read.attributes import DeviceGroups, DevicePairs
 from shardproof.validator.read.ir import TensorType
 
@@ -81,6 +82,19 @@ def wrong_dimension(context: Context) -> Iterator[Edit]:
             make.again(site.op, into=(narrow,), scatter_dimension=wrong)
             make.reshape(narrow, site.op.results[0].tensor.shape, into=site.op.results[0])
             yield Edit(str(site), f"on dimension {wrong}", with_ops(context.program, site, make.ops))
+
+
+def exchanged_dimension(context: Context) -> Iterator[Edit]:
+    """K8: an all-to-all that splits and joins one dimension does so with another one."""
+    for site in context.named("all_to_all"):
+        table = groups_of(site.op)
+        right = site.op.attributes["split_dimension"]
+        if table is None or len(site.op.operands) != 1 or site.op.attributes["concat_dimension"] != right:
+            continue
+        for wrong, extent in enumerate(site.op.operands[0].tensor.shape):
+            if wrong != right and extent % table.shape[1] == 0:
+                program = with_attributes(context.program, site, split_dimension=wrong, concat_dimension=wrong)
+                yield Edit(str(site), f"on dimension {wrong}", program)
 
 
 def split_and_concat_swapped(context: Context) -> Iterator[Edit]:

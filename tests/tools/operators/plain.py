@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+
 from shardproof.validator.read.ir import TensorType
 
 from ..context import Context, Edit

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from shardproof.validator.read.attributes import Comparison, DeviceGroups
-from shardproof.validator.read.ir import DType, Op, Region, TensorType, Value
 
-from ..context import Context, Edit, combiner, groups_of, is_number
-from ..rewrite import Builder, Site, with_operand, with_ops, without
+from shardproof.validator.read.attributes import Comparison, DeviceGroups
+from shardproof.validator.read.ir import DType, Op, Program, Region, TensorType, Value
+
+from ..context import LINEAR, MOVES, Context, Edit, combiner, groups_of, is_float, is_number
+from ..rewrite import Builder, Site, with_ops, without
 
 IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})
 NONLINEAR = frozenset(
@@ -190,29 +191,30 @@ _FLIP = {
 
 
 def nonlinear_before(context: Context) -> Iterator[Edit]:
-    """K16: a non-linear operation is applied to the partial sum."""
+    """K16: a non-linear operation, with the linear ones that lead to it, is applied to the partial sum."""
     for site in context.named("all_reduce"):
         if not single_sum(site.op):
             continue
-        for user, _ in context.uses_of(site.op.results[0]):
-            op = user.op
-            if user.path != site.path or not _nonlinear_in(op, site.op.results[0]):
-                continue
-            make = context.builder(user)
-            part = site.op.operands[0]
-            operands = [part if value is site.op.results[0] else value for value in op.operands]
-            (partial,) = make.again(op, operands)
-            if partial.type == site.op.results[0].type:
-                make.again(site.op, (partial,), into=op.results)
-                yield Edit(str(user), "applied before the sum", with_ops(context.program, user, make.ops))
+        for user in context.sites:
+            if user.path == site.path and _is_nonlinear(user.op):
+                chain = context.chain(site.op.results[0], user.op.operands[0], LINEAR)
+                if chain is not None:
+                    program = _summed_after(context, site, user, [*chain, user.op])
+                    yield Edit(str(user), "applied before the sum", program)
 
 
-def _nonlinear_in(op: Op, value: Value) -> bool:
-    if op.name in NONLINEAR:
-        return True
-    if op.name in {"stablehlo.maximum", "stablehlo.minimum", "stablehlo.power"}:
-        return True
-    return op.name == "stablehlo.multiply" and op.operands == (value, value)
+def _is_nonlinear(op: Op) -> bool:
+    if op.name == "stablehlo.multiply":
+        return op.operands[0] is op.operands[1]
+    return op.name in NONLINEAR and is_float(op.results[0])
+
+
+def _summed_after(context: Context, site: Site, user: Site, chain: list[Op]) -> Program:
+    """The program in which a chain from a sum across devices runs on the parts, and its last value is summed."""
+    make = context.builder(user)
+    partial = make.rerun(chain, site.op.results[0], site.op.operands[0])
+    make.again(site.op, (partial,), into=user.op.results)
+    return with_ops(context.program, user, make.ops)
 
 
 def added_before(context: Context) -> Iterator[Edit]:
@@ -220,29 +222,34 @@ def added_before(context: Context) -> Iterator[Edit]:
     for site in context.named("all_reduce"):
         if not single_sum(site.op):
             continue
-        summed = site.op.results[0]
-        for user, number in context.uses_of(summed):
-            if user.op.name not in {"stablehlo.add", "stablehlo.subtract"} or user.path != site.path:
+        for user in context.named("add", "subtract"):
+            if user.path != site.path:
                 continue
-            if user.op.operands[1 - number] is summed:
-                continue
-            make = context.builder(user)
-            operands = [site.op.operands[0] if value is summed else value for value in user.op.operands]
-            (partial,) = make.again(user.op, operands)
-            make.again(site.op, (partial,), into=user.op.results)
-            yield Edit(str(user), "added on every device before the sum", with_ops(context.program, user, make.ops))
+            for number, operand in enumerate(user.op.operands):
+                chain = context.chain(site.op.results[0], operand, MOVES)
+                other = context.chain(site.op.results[0], user.op.operands[1 - number], LINEAR)
+                if chain is not None and other is None:
+                    program = _summed_after(context, site, user, [*chain, user.op])
+                    yield Edit(str(user), "added on every device before the sum", program)
 
 
 def local_statistic(context: Context) -> Iterator[Edit]:
-    """K18: one of several users of a reduction takes the device's own part of it."""
+    """K18: one of several users of a reduced value takes the device's own part of it."""
     for site in context.named("all_reduce"):
-        for operand, result in zip(site.op.operands, site.op.results, strict=True):
-            uses = context.uses_of(result)
+        if len(site.op.operands) != 1:
+            continue
+        for value, uses in context.uses.items():
             if len(uses) < 2:
                 continue
+            chain = context.chain(site.op.results[0], value, LINEAR)
+            if chain is None:
+                continue
             for user, number in uses:
-                program = with_operand(context.program, user, number, operand)
-                yield Edit(str(user), f"local part of {result.name} taken", program)
+                make = context.builder(user)
+                own = make.rerun(chain, site.op.results[0], site.op.operands[0])
+                operands = (*user.op.operands[:number], own, *user.op.operands[number + 1 :])
+                program = with_ops(context.program, user, [*make.ops, replace(user.op, operands=operands)])
+                yield Edit(str(user), f"local part of {value.name} taken", program)
 
 
 def half_groups(context: Context) -> Iterator[Edit]:

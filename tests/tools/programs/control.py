@@ -60,7 +60,11 @@ def _dropout(x, key):
 
 
 def _recurrent(x, w, u):
-    return lax.scan(lambda h, row: (jnp.tanh(row @ w + h @ u),) * 2, jnp.zeros((4, 8)), x)[1]
+    def body(h, row):
+        new = jnp.tanh(row @ w + h @ u)
+        return new, new
+
+    return lax.scan(body, jnp.zeros((4, 8)), x)[1]
 
 
 def _scan_rows(a):

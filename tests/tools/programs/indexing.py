@@ -5,6 +5,8 @@ What XLA does to positions out of range differs between versions, so most of the
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
@@ -13,7 +15,7 @@ from ..entry import M2, M3, M8, M24, M24_PERMUTED, M222, Entry, Expectation, ent
 
 _WHOLE = P()
 _START = ((), P(), "int32")
-_UNKNOWN = {"expectation": Expectation.UNKNOWN}
+_UNKNOWN: dict[str, Any] = {"expectation": Expectation.UNKNOWN}
 
 
 def _take(mode: str):

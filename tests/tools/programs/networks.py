@@ -124,6 +124,14 @@ def _manual_scatter(a):
     return jax.shard_map(part, in_specs=P(None, "y"), out_specs=P("y"))(a)
 
 
+@with_mesh
+def _manual_exchange(a):
+    def part(a):
+        return jax.lax.all_to_all(a, "y", split_axis=1, concat_axis=0, tiled=True)
+
+    return jax.shard_map(part, in_specs=P("y"), out_specs=P(None, "y"))(a)
+
+
 _LONG = (2, 8, 4, 6)
 _W1, _W2 = ((16, 32), P(None, "y")), ((32, 16), P("y"))
 _HEADS, _BATCH, _SEQ = P(None, None, "y"), P("x"), P(None, "y")
@@ -202,5 +210,6 @@ ENTRIES: tuple[Entry, ...] = (
     entry("moe_top1", _moe_top1, [((8, 6), P("x")), ((6, 8), P()), ((8, 6, 10), P("y"))], P("x")),
     entry("manual_matmul", _manual_matmul, [((8, 16), P("x", "y")), ((16, 6), P("y"))], P("x")),
     entry("manual_ring", _manual_ring, [((8, 16), P("x", "y"))], P("x", "y")),
+    entry("manual_exchange", _manual_exchange, [((8, 16), P("y"))], P(None, "y")),
     entry("manual_scatter", _manual_scatter, [((8, 16), P(None, "y"))], P("y")),
 )
