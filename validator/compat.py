@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxlib import _hlo, _jax  # pyright: ignore[reportMissingImports]
+from jaxlib import _hlo, _jax  # pyright: ignore[reportAttributeAccessIssue]
 from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import (  # pyright: ignore[reportMissingImports]
     _chlo,

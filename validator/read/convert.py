@@ -14,9 +14,10 @@ from .attributes import DotDims
 from .constants import array_from_text, constant_array
 from .errors import ReadError, ReadErrorKind
 from .groups import GroupMode, group_mode, mesh_groups
+from .hlo_sharding import parse_hlo_sharding
 from .ir import Location, Op, Parameter, Region, Result, TensorType, Value
 from .locations import LocationReader
-from .sharding_text import parse_group_mesh_axes, parse_hlo_sharding, parse_sdy_mesh, parse_sdy_sharding
+from .sdy_sharding import parse_group_mesh_axes, parse_sdy_mesh, parse_sdy_sharding
 from .shardings import Sharding, ShardingKind
 from .tiling import Mesh
 
@@ -58,6 +59,11 @@ class Converted:
     meshes: list[Mesh]
 
 
+def _attributes(op: ir.Operation) -> Any:
+    """An operation's attributes, with the classes they have at run time, which the stubs do not know."""
+    return op.attributes
+
+
 Work = Generator["Work", None, None]
 
 
@@ -85,9 +91,9 @@ class Converter:
         for view in self._module.body:
             op = view.operation
             if op.name == "func.func":
-                self._functions[op.attributes["sym_name"].value] = op
+                self._functions[_attributes(op)["sym_name"].value] = op
             elif op.name == "sdy.mesh":
-                self._meshes[op.attributes["sym_name"].value] = self._mesh(op)
+                self._meshes[_attributes(op)["sym_name"].value] = self._mesh(op)
             else:
                 raise self._unsupported(op, f"'{op.name}' at the top of a module is not supported")
         entry = self._entry()
@@ -99,7 +105,7 @@ class Converter:
         self._run(self._block(block, ops, returned, None))
         results = self._results(entry, returned, self._module_shardings("mhlo.spmd_output_sharding"))
         return Converted(
-            name=module.attributes["sym_name"].value if "sym_name" in module.attributes else "",
+            name=_attributes(module)["sym_name"].value if "sym_name" in module.attributes else "",
             parameters=parameters,
             body=Region(tuple(arguments), tuple(ops), tuple(returned)),
             results=results,
@@ -173,9 +179,9 @@ class Converter:
 
     def _callee(self, op: ir.Operation, name: str) -> str | None:
         if name == "func.call":
-            return op.attributes["callee"].value
+            return _attributes(op)["callee"].value
         if name == "stablehlo.composite":
-            return op.attributes["decomposition"].value
+            return _attributes(op)["decomposition"].value
         return None
 
     def _call(
@@ -337,7 +343,9 @@ class Converter:
     def _parameters(
         self, entry: ir.Operation, block: ir.Block, arguments: list[Value], stated: tuple[Sharding, ...]
     ) -> list[Parameter]:
-        described = list(entry.attributes["arg_attrs"]) if "arg_attrs" in entry.attributes else [None] * len(arguments)
+        described = (
+            list(_attributes(entry)["arg_attrs"]) if "arg_attrs" in entry.attributes else [None] * len(arguments)
+        )
         parameters: list[Parameter] = []
         for k, (argument, value, attributes) in enumerate(zip(block.arguments, arguments, described, strict=True)):
             location = self._location(argument.location)
@@ -350,7 +358,7 @@ class Converter:
         return parameters
 
     def _results(self, entry: ir.Operation, returned: list[Value], stated: tuple[Sharding, ...]) -> list[Result]:
-        described = list(entry.attributes["res_attrs"]) if "res_attrs" in entry.attributes else [None] * len(returned)
+        described = list(_attributes(entry)["res_attrs"]) if "res_attrs" in entry.attributes else [None] * len(returned)
         results: list[Result] = []
         for k, (value, attributes) in enumerate(zip(returned, described, strict=True)):
             sharding = self._boundary_sharding(attributes)
@@ -363,7 +371,7 @@ class Converter:
             results.append(Result(value, sharding, label))
         return results
 
-    def _boundary_sharding(self, attributes: ir.DictAttr | None) -> Sharding | None:
+    def _boundary_sharding(self, attributes: Any) -> Sharding | None:
         for key in ("sdy.sharding", "mhlo.sharding"):
             if attributes is not None and key in attributes:
                 shardings = self._read_shardings(attributes[key])

@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 
 from .errors import ReadError, ReadErrorKind
-from .sharding_text import Tokens, axis_refs, device_order, hlo_mesh, parse_hlo_sharding
+from .hlo_sharding import hlo_mesh, parse_hlo_sharding
+from .tokens import Tokens, axis_refs, device_order
 
 _ELIDED = re.compile(r"constant\(\{\.\.\.\}\)")
 _BRACED = re.compile(r"\bsharding=(\{(?:[^{}]++|\{(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+\})*+\})")

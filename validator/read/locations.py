@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from ..compat import ir
 from .ir import UNKNOWN_LOCATION, Frame, Location
@@ -64,7 +65,8 @@ class LocationReader:
                 pending.append((node.caller, True, ""))
                 pending.append((node.callee, True, ""))
             elif isinstance(node, ir.FusedLoc):
-                pending.extend((part, enclosed, "") for part in reversed(list(node.locations)))
+                parts: list[Any] = list(node.locations)
+                pending.extend((part, enclosed, "") for part in reversed(parts))
             elif isinstance(node, ir.FileLineColLoc):
                 file = self._file if node.filename == "-" else node.filename
                 stack = _STACK_IN_NAME.split(file, maxsplit=1)
