@@ -180,7 +180,7 @@ def _check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> N
 def _pairs(args: argparse.Namespace) -> list[_Pair]:
     if args.xla_dump is None:
         return [_Pair(args.before, args.after)]
-    from .read.dumps import find_pairs
+    from .read.pairs import find_pairs
 
     return [_Pair(str(pair.before), str(pair.after)) for pair in find_pairs(args.xla_dump, args.module)]
 
@@ -251,11 +251,12 @@ def _say_counts(codes: list[ExitCode]) -> None:
     print(f"{len(codes)} pairs: {', '.join(counts())}", file=sys.stderr)
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def _pattern(text: str) -> str:
     try:
-        return re.compile(text)
+        re.compile(text)
     except re.error as error:
         raise argparse.ArgumentTypeError(f"'{text}' is not a regular expression: {error}") from None
+    return text
 
 
 def _seconds(text: str) -> float:

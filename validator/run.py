@@ -60,12 +60,14 @@ def validate_sources(before: Source, after: Source, options: Options) -> Report:
 
 def validate_here(before: Source, after: Source, options: Options) -> Report:
     """`validate_sources` in this process, without a hard limit."""
+    from .read.pairs import check_pair
     from .read.program import read_program
     from .report.report import Obstacle, Report
     from .report.verdict import Verdict
 
     try:
-        programs = [read_program(source.data, name=source.name) for source in (before, after)]
+        spec, implementation = (read_program(source.data, name=source.name) for source in (before, after))
+        check_pair(spec, implementation)
     except ReadError as error:
         if error.kind is not ReadErrorKind.UNSUPPORTED:
             raise
@@ -79,7 +81,7 @@ def validate_here(before: Source, after: Source, options: Options) -> Report:
         )
     from .validate import validate_programs
 
-    return validate_programs(programs[0], programs[1], options)
+    return validate_programs(spec, implementation, options)
 
 
 def _validate_in_child(before: Source, after: Source, options: Options, timeout: float) -> Report:

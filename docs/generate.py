@@ -1,0 +1,119 @@
+"""Writes the pages of this folder that follow from the code: the command line, the op table and the rule reference.
+
+    python docs/generate.py
+
+A test asserts that the committed pages are what this script writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from shardproof.validator import cli
+from shardproof.validator.egraph.rules import RULES
+from shardproof.validator.ops.record import Family, Theory
+from shardproof.validator.ops.registry import RECORDS
+
+HERE = Path(__file__).resolve().parent
+NOTICE = "<!-- Written by docs/generate.py; run `make docs` instead of editing. -->\n"
+
+
+def pages() -> dict[str, str]:
+    """The text of each generated page by file name."""
+    return {"cli.md": cli_page(), "ops.md": ops_page(), "rules.md": rules_page()}
+
+
+def cli_page() -> str:
+    parser = cli.parser()
+    parts = [NOTICE, f"# The command `{parser.prog}`\n", f"{parser.description}\n"]
+    parts.append(
+        "```\nvalidate-hlo BEFORE AFTER [options]\nvalidate-hlo --xla-dump DIR [--module RE] [options]\n```\n\n"
+        "Inputs are MLIR (text or bytecode) or HLO (text or proto), also gzipped; the format is told by the content.\n"
+    )
+    # argparse has no public way to ask for its groups.
+    for group in parser._action_groups:
+        actions = [action for action in group._group_actions if action.dest != "help"]
+        if actions:
+            rows = [(_flags(action), _help(action)) for action in actions]
+            parts.append(f"## {str(group.title).capitalize()}\n\n{_table(('option', 'meaning'), rows)}")
+    codes = [
+        ("0", "PROVED: the programs agree, in the theory and under the assumptions that are printed"),
+        ("1", "REFUTED: they differ, and a counterexample shows it"),
+        ("2", "the command line is wrong"),
+        ("3", "NOT_PROVED: neither a proof nor a counterexample was found"),
+        ("4", "UNSUPPORTED: an input contains something that is not modelled"),
+        ("5", "an input cannot be read, or the two cannot belong together"),
+        ("70", "internal error: a fault of the validator; a folder with both inputs and the details is named"),
+    ]
+    parts.append(f"## Exit codes\n\n{_table(('code', 'meaning'), codes)}")
+    parts.append(
+        "Over several pairs the exit code is the worst one: 70 before 1, then 5, 4 and 3. Ctrl-C ends with 130.\n\n"
+        "The verdict goes to stdout, one line a pair; diagnostics, counts and progress go to stderr. How to read them is\n"
+        "told in [reports.md](reports.md).\n"
+    )
+    return "\n".join(parts)
+
+
+def ops_page() -> str:
+    parts = [
+        NOTICE,
+        "# Ops\n",
+        "Every op that is modelled. *proved* tells whether the prover relates it; one that is only evaluated makes a\n"
+        "verdict UNSUPPORTED, as does every op that is not listed and every attribute that is neither modelled nor known\n"
+        "to be without meaning. How to add one is told in [extending.md](extending.md).\n",
+    ]
+    for family in Family:
+        records = sorted((r for r in RECORDS.values() if r.family is family), key=lambda record: record.name)
+        if records:
+            rows = [(f"`{r.name}`", "yes" if r.relate is not None else "no", r.doc) for r in records]
+            parts.append(f"## {family.value.capitalize()}\n\n{_table(('op', 'proved', 'what it is'), rows)}")
+    return "\n".join(parts)
+
+
+def rules_page() -> str:
+    parts = [
+        NOTICE,
+        "# Rewrite rules\n",
+        "The rules of the e-graph, by the theory they need. A rule says that its two sides are equal wherever its guard\n"
+        "holds; a proof may use the rules of its own theory and of those before it. The notation is explained in\n"
+        "[`validator/egraph/rule.py`](../validator/egraph/rule.py).\n",
+    ]
+    for theory in Theory:
+        rules = [rule for rule in RULES if rule.theory is theory]
+        rows = [
+            (f"`{rule.name}`", f"`{rule.left}`", f"`{rule.right}`", f"`{rule.guard}`" if rule.guard else "", rule.reason)
+            for rule in rules
+        ]
+        head = ("rule", "left", "right", "guard", "reason")
+        parts.append(f"## Theory {theory.value}\n\n{_table(head, rows)}")
+    return "\n".join(parts)
+
+
+def _flags(action: argparse.Action) -> str:
+    metavar = str(action.metavar or "")
+    if action.choices is not None:
+        metavar = "|".join(str(choice) for choice in action.choices)
+    if not action.option_strings:
+        return f"`{metavar}`"
+    return ", ".join(f"`{flag} {metavar}`" if metavar else f"`{flag}`" for flag in action.option_strings)
+
+
+def _help(action: argparse.Action) -> str:
+    return (action.help or "") % {"default": action.default, "prog": cli.PROGRAM}
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (HERE / name).write_text(text, encoding="utf-8")
