@@ -150,15 +150,6 @@ class Arithmetic(abc.ABC):
     @abc.abstractmethod
     def reduce_precision(self, x: np.ndarray, dtype: DType, exponent_bits: int, mantissa_bits: int) -> np.ndarray: ...
 
-    @abc.abstractmethod
-    def on_rows(
-        self, name: str, x: list[np.ndarray], dtypes: list[DType], out: list[tuple[tuple[int, ...], DType]]
-    ) -> list[np.ndarray] | None:
-        """A function of whole rows, as an uninterpreted one; None where the arithmetic wants it computed.
-
-        Operands are [rows, ...]; results are [rows, *shape] for each entry of `out`.
-        """
-
 
 class FloatArithmetic(Arithmetic):
     """Floats computed as floats: in their own type (`native`) or all in float64 (`wide`).
@@ -236,11 +227,6 @@ class FloatArithmetic(Arithmetic):
         if not self._narrowing:
             return x
         return self._done(floats.reduce_precision(x.astype(np.float64), exponent_bits, mantissa_bits), dtype)
-
-    def on_rows(
-        self, name: str, x: list[np.ndarray], dtypes: list[DType], out: list[tuple[tuple[int, ...], DType]]
-    ) -> list[np.ndarray] | None:
-        return None
 
 
 NATIVE = FloatArithmetic(wide=False)

@@ -22,6 +22,7 @@ from ..read.ir import Op, Program, Region, TensorType, Value
 from ..read.shardings import Sharding
 from .arithmetic import Arithmetic
 from .errors import DivergentCollective, OutOfTime, UnsupportedOp
+from .indices import sorted_vectors
 from .regions import Evaluation, RegionCall, select_lanes
 
 
@@ -81,6 +82,12 @@ class Machine:
         """Refuse a collective that not every device reaches."""
         if not self._stack[-1].together:
             raise DivergentCollective(construct)
+
+    def promise_sorted(self, op: Op, indices: np.ndarray) -> None:
+        """Note where `indices_are_sorted` promises what does not hold."""
+        numbers = op.attributes.get("dimension_numbers") or op.attributes["scatter_dimension_numbers"]
+        if not sorted_vectors(indices, numbers.index_vector_dim):
+            self.undefined.add(f"'{op.name}' with indices that are not sorted")
 
     def run(self, program: Program, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Run a program on arrays [devices, *shape] of plain numbers; results are in the machine's arithmetic."""

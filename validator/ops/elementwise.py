@@ -84,7 +84,7 @@ def evaluate_unary(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     dtype = op.operands[0].tensor.dtype
     name = _local_name(op)
     if name == "abs" and dtype.is_complex:
-        modulus = machine.arithmetic.unary(name, operands[0], dtype)
+        modulus = np.real(machine.arithmetic.unary(name, operands[0], dtype))
         return [modulus.astype(machine.arithmetic.storage(op.results[0].tensor.dtype))]
     if name == "square":
         return [machine.arithmetic.binary("multiply", operands[0], operands[0], dtype)]
@@ -168,6 +168,7 @@ def _record(name: str, doc: str, evaluate: Any, *attributes: str) -> OpRecord:
 RECORDS: tuple[OpRecord, ...] = (
     *(_record(f"stablehlo.{name}", doc, evaluate_unary) for name, doc in _UNARY.items()),
     *(_record(f"chlo.{name}", doc, evaluate_unary) for name, doc in _CHLO_UNARY.items()),
+    *(_record(f"mhlo.{name}", doc, evaluate_unary) for name, doc in _CHLO_UNARY.items()),
     *(_record(f"stablehlo.{name}", doc, evaluate_binary) for name, doc in _BINARY.items()),
     _record("stablehlo.compare", "comparison of elements", evaluate_compare, "comparison_direction", "compare_type"),
     _record("stablehlo.select", "second operand where the first holds, else the third", evaluate_select),

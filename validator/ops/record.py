@@ -46,9 +46,9 @@ class OpRecord:
     """One op: the attributes that bear meaning, how it relates, how it evaluates, and its line in the op table.
 
     `evaluate(machine, op, operands)` takes and returns numpy arrays with a leading device axis; control flow is a
-    generator that yields the regions it wants run. `relate(walk, op, values)` takes and returns relational values; an op
-    without one is opaque to the prover and is reported as UNSUPPORTED, never skipped. An attribute that is neither in
-    `attributes` nor in `ignored` makes the op UNSUPPORTED.
+    generator that yields the regions it wants run. `relate(walk, op, values)` takes and returns relational values; an
+    op without one is opaque to the prover and is reported as UNSUPPORTED, never skipped. An attribute that is neither
+    in `attributes` nor in `ignored` makes the op UNSUPPORTED.
     """
 
     name: str

@@ -4,9 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import collective, elementwise, movement, reduction
+from . import (
+    collective,
+    contraction,
+    control,
+    elementwise,
+    indexing,
+    movement,
+    opaque,
+    order,
+    random,
+    reduction,
+)
 from .record import OpRecord, table
 
-RECORDS: Mapping[str, OpRecord] = table(
-    record for family in (elementwise, movement, reduction, collective) for record in family.RECORDS
+_FAMILIES = (
+    elementwise,
+    movement,
+    reduction,
+    contraction,
+    indexing,
+    collective,
+    order,
+    control,
+    random,
+    opaque,
 )
+
+RECORDS: Mapping[str, OpRecord] = table(record for family in _FAMILIES for record in family.RECORDS)

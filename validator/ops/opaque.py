@@ -1,0 +1,164 @@
+"""Custom calls: those whose meaning is known, by target. Every other target is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..evaluate.errors import UnsupportedOp
+from ..evaluate.layout import full_to_shards, shards_to_full
+from ..evaluate.linear_algebra import cholesky, triangular_solve
+from ..evaluate.sorting import top_k_rows
+from ..read.ir import Op, TensorType, TupleType
+from ..read.shardings import Sharding, ShardingKind
+from .annotations import ANNOTATIONS
+from .record import Family, OpRecord
+
+if TYPE_CHECKING:
+    from ..evaluate.machine import Machine
+
+
+def evaluate_custom_call(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
+    target = str(op.attributes["call_target_name"])
+    evaluate = TARGETS.get(target)
+    if evaluate is None:
+        raise UnsupportedOp(op.name, f"of target '{target}'")
+    results = evaluate(machine, op, operands)
+    tupled = len(op.results) == 1 and isinstance(op.results[0].type, TupleType)
+    return [tuple(results)] if tupled else results
+
+
+def evaluate_identity(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
+    return operands
+
+
+def _manual_sharding(machine: Machine, op: Op, given: Sharding | None) -> Sharding:
+    """The sharding a manual boundary cuts by, which must be whole: no manual or unreduced rest."""
+    if given is None or given.kind not in (ShardingKind.TILED, ShardingKind.REPLICATED):
+        text = "none" if given is None else given.text
+        raise UnsupportedOp(str(op.attributes["call_target_name"]), f"with sharding '{text}'")
+    machine.require_together(str(op.attributes["call_target_name"]))
+    return given
+
+
+def evaluate_full_to_shard(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
+    sharding = _manual_sharding(machine, op, machine.shardings.get(op.operands[0].number))
+    shards = full_to_shards(operands[0], sharding)
+    if shards.shape[1:] != op.results[0].tensor.shape:
+        raise UnsupportedOp("SPMDFullToShardShape", f"with sharding '{sharding.text}' of uneven or partial shards")
+    return [shards]
+
+
+def evaluate_shard_to_full(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
+    sharding = _manual_sharding(machine, op, op.shardings[0] if op.shardings else None)
+    return [shards_to_full(operands[0], sharding, op.results[0].tensor.shape)]
+
+
+def _column_major(op: Op) -> None:
+    """LAPACK calls mean what they say of matrices held by columns; another layout would transpose them."""
+    for layouts in (op.attributes.get("operand_layouts"), op.attributes.get("result_layouts")):
+        for layout in layouts or ():
+            rank = len(layout)
+            if rank >= 2 and tuple(layout) != (rank - 2, rank - 1, *range(rank - 3, -1, -1)):
+                raise UnsupportedOp(str(op.attributes["call_target_name"]), f"with layout {tuple(layout)}")
+
+
+def evaluate_potrf(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
+    """The factor in its triangle, the operand in the other, and the info."""
+    _column_major(op)
+    lower = chr(op.attributes["backend_config"]["uplo"]) == "L"
+    factor, info = cholesky(machine.arithmetic, operands[0], op.operands[0].tensor.dtype, lower)
+    inside = np.tri(factor.shape[-1], dtype=np.bool_)
+    return [np.where(inside if lower else inside.T, factor, operands[0]), info]
+
+
+def evaluate_trsm(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
+    _column_major(op)
+    config = {key: chr(value) for key, value in op.attributes["backend_config"].items()}
+    solution = triangular_solve(
+        machine.arithmetic,
+        operands[0],
+        operands[1],
+        op.operands[0].tensor.dtype,
+        left_side=config["side"] == "L",
+        lower=config["uplo"] == "L",
+        unit_diagonal=config["diag"] == "U",
+        transpose={"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}[config["trans_x"]],
+    )
+    return [solution]
+
+
+def evaluate_top_k(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
+    types = op.results[0].type.elements if isinstance(op.results[0].type, TupleType) else [op.results[0].type]
+    values = types[0]
+    assert isinstance(values, TensorType) and values.rank
+    return top_k_rows(machine.arithmetic, operands[0], op.operands[0].tensor.dtype, values.shape[-1])
+
+
+def evaluate_rms_norm(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
+    """x * rsqrt(mean(x * x) + epsilon) * scale, the mean over the dimension that backend_config names."""
+    x, scale, epsilon = operands
+    arithmetic, dtype = machine.arithmetic, op.operands[0].tensor.dtype
+    axis = int(op.attributes["backend_config"]) + 1
+
+    def spread(array: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(array, x.shape)
+
+    total = np.expand_dims(arithmetic.reduce("add", arithmetic.binary("multiply", x, x, dtype), axis, dtype), axis)
+    mean = arithmetic.binary("divide", total, arithmetic.full(total.shape, x.shape[axis], dtype), dtype)
+    offset = np.broadcast_to(epsilon.reshape(-1, *(1,) * (x.ndim - 1)), mean.shape)
+    root = arithmetic.unary("rsqrt", arithmetic.binary("add", mean, offset, dtype), dtype)
+    shape = [len(scale)] + [1] * (x.ndim - 1)
+    shape[axis] = scale.shape[1]
+    scaled = arithmetic.binary(
+        "multiply", arithmetic.binary("multiply", x, spread(root), dtype), spread(scale.reshape(shape)), dtype
+    )
+    return [arithmetic.convert(scaled, dtype, op.results[0].tensor.dtype)]
+
+
+TARGETS: Mapping[str, Callable[[Machine, Op, list[Any]], list[Any]]] = {
+    "AwsNeuronRmsNorm": evaluate_rms_norm,
+    "AwsNeuronTransferWithStaticRing": evaluate_identity,
+    "LayoutConstraint": evaluate_identity,
+    "MoveToDevice": evaluate_identity,
+    "MoveToHost": evaluate_identity,
+    "SPMDFullToShardShape": evaluate_full_to_shard,
+    "SPMDShardToFullShape": evaluate_shard_to_full,
+    "Sharding": evaluate_identity,
+    "TopK": evaluate_top_k,
+    "annotate_device_placement": evaluate_identity,
+    **{f"lapack_{letter}potrf_ffi": evaluate_potrf for letter in "sdcz"},
+    **{f"lapack_{letter}trsm_ffi": evaluate_trsm for letter in "sdcz"},
+}
+"""Custom calls by target. An evaluation returns the elements of a tuple result as a list."""
+
+
+RECORDS: tuple[OpRecord, ...] = (
+    OpRecord(
+        name="stablehlo.custom_call",
+        family=Family.OPAQUE,
+        doc="a call known by its target's name",
+        evaluate=evaluate_custom_call,
+        attributes=frozenset(
+            {"backend_config", "call_target_name", "has_side_effect", "operand_layouts", "result_layouts"}
+        ),
+        ignored=(ANNOTATIONS - {"operand_layouts", "result_layouts"})
+        | {"api_version", "called_computations", "custom_call_schedule", "output_operand_aliases"},
+    ),
+    OpRecord(
+        name="sdy.sharding_constraint",
+        family=Family.OPAQUE,
+        doc="the operand, with a wish for its layout",
+        evaluate=evaluate_identity,
+        ignored=ANNOTATIONS | {"sharding"},
+    ),
+    OpRecord(
+        name="sdy.reshard",
+        family=Family.OPAQUE,
+        doc="the operand, in another layout",
+        evaluate=evaluate_identity,
+        ignored=ANNOTATIONS | {"sharding"},
+    ),
+)

@@ -1,0 +1,56 @@
+"""Sorting and selection by rank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..evaluate.errors import UnsupportedOp
+from ..evaluate.sorting import sort_rows, top_k_rows
+from ..read.ir import Op
+from .annotations import ANNOTATIONS
+from .record import Family, OpRecord
+
+if TYPE_CHECKING:
+    from ..evaluate.machine import Machine
+
+
+def evaluate_sort(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
+    axis = int(op.attributes.get("dimension", -1)) % op.operands[0].tensor.rank + 1
+    rows = [np.moveaxis(operand, axis, -1) for operand in operands]
+    ordered, tied = sort_rows(machine, op.regions[0], rows)
+    if tied and not op.attributes.get("is_stable", False):
+        machine.undefined.add(f"'{op.name}', which is not stable, with equal keys")
+    return [np.moveaxis(row, -1, axis) for row in ordered]
+
+
+def evaluate_top_k(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
+    if not op.attributes.get("largest", True):
+        raise UnsupportedOp(op.name, "of the least elements")
+    dtype = op.operands[0].tensor.dtype
+    return top_k_rows(machine.arithmetic, operands[0], dtype, int(op.attributes["k"]))
+
+
+def _record(name: str, doc: str, evaluate: Any, *attributes: str) -> OpRecord:
+    return OpRecord(
+        name=name,
+        family=Family.ORDER,
+        doc=doc,
+        evaluate=evaluate,
+        attributes=frozenset(attributes),
+        ignored=ANNOTATIONS,
+    )
+
+
+RECORDS: tuple[OpRecord, ...] = (
+    _record(
+        "stablehlo.sort",
+        "rows of several operands ordered together by a comparator",
+        evaluate_sort,
+        "dimension",
+        "is_stable",
+    ),
+    _record("chlo.top_k", "the greatest k elements of each row and their places", evaluate_top_k, "k"),
+    _record("mhlo.topk", "the greatest k elements of each row and their places", evaluate_top_k, "k", "largest"),
+)
