@@ -1,0 +1,36 @@
+"""Rules that hold when sums and products may be taken in another order and the sign of zero does not matter.
+
+Both sides are equal in exact arithmetic; they differ only in where partial results are rounded.
+"""
+# fmt: off
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+from ..ops.record import Theory
+from .rule import Kind, Rule
+
+
+def _reassociated(name: str, left: str, right: str, guard: str, reason: str) -> Rule:
+    return Rule(name, left, right, guard, Theory.REASSOCIATED, reason)
+
+
+TOTALS = (
+    _reassociated("sum-over-function",    "(total m r x)",                        "(view r x)",                           "float d, function r",            "one element, without the zero it is added to"),
+    _reassociated("view-of-sum",          "(view r (total m s x))",               "(total m q x)",                        "float d, compose r s q",         "the total seen from p is the total over what p sees"),
+    _reassociated("sum-of-sums",          "(total m r (total m s x))",            "(total m q x)",                        "float d, compose-total m r s q", "partial sums complete each other"),
+    _reassociated("sum-of-operands",      "(total m r (m x y))",                  "(m (total m r x) (total m r y))",      "float d",                        "a sum of sums, regrouped"),
+    _reassociated("sum-of-constant",      "(total m r (const c))",                "(const k)",                            "float d, multiple m d r c k",    "the same number of equal elements at every point"),
+    _reassociated("sum-of-negated",       "(total add r (negate x))",             "(negate (total add r x))",             "float d",                        "rounding to nearest is symmetric"),
+    _reassociated("sum-of-scaled-binary", "(total add r (multiply x (const c)))", "(multiply (total add r x) (const c))", "float d, power-of-two d c",      "a power of two only moves exponents"),
+)
+
+ARITHMETIC = (
+    _reassociated("neutral-up-to-sign", "(f x (const c))", "x", "neutral-loose f d c", "x + 0 and x - (-0), where only -0 changes"),
+)
+
+NORMAL_FORMS = (
+    Rule("sums-and-products-reordered", "sums and products of floats", "sorted multisets of terms and factors", "float d", Theory.REASSOCIATED, "reordering; constants combine exactly; only powers of two distribute; nothing cancels", Kind.NORMAL_FORM),
+)
+
+REASSOCIATED = TOTALS + ARITHMETIC + NORMAL_FORMS
