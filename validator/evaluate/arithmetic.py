@@ -151,17 +151,12 @@ class Arithmetic(abc.ABC):
     def reduce_precision(self, x: np.ndarray, dtype: DType, exponent_bits: int, mantissa_bits: int) -> np.ndarray: ...
 
 
-class FloatArithmetic(Arithmetic):
-    """Floats computed as floats: in their own type (`native`) or all in float64 (`wide`).
+class _FloatArithmetic(Arithmetic):
+    """Floats computed as floats: in their own type, or all in float64."""
 
-    In the wide arithmetic, conversions to narrower floats and `reduce_precision` keep the value unless `narrowing`
-    is set, so that programs which differ only in where they round agree up to float64 rounding.
-    """
-
-    def __init__(self, *, wide: bool, narrowing: bool = False) -> None:
-        self.name = "wide" if wide else "native"
+    def __init__(self, *, wide: bool, narrowing: bool) -> None:
         self._wide = wide
-        self._narrowing = narrowing or not wide
+        self._narrowing = narrowing
 
     def float_storage(self, dtype: DType) -> np.dtype:
         if not self._wide:
@@ -229,5 +224,23 @@ class FloatArithmetic(Arithmetic):
         return self._done(floats.reduce_precision(x.astype(np.float64), exponent_bits, mantissa_bits), dtype)
 
 
-NATIVE = FloatArithmetic(wide=False)
-WIDE = FloatArithmetic(wide=True)
+class Native(_FloatArithmetic):
+    """Every type computed as itself, as a device would."""
+
+    name = "native"
+
+    def __init__(self) -> None:
+        super().__init__(wide=False, narrowing=True)
+
+
+class Wide(_FloatArithmetic):
+    """All floats in float64 and complex numbers in complex128.
+
+    Conversions to narrower floats and `reduce_precision` keep the value unless `narrowing` is set, so that programs
+    which differ only in where they round agree up to float64 rounding.
+    """
+
+    name = "wide"
+
+    def __init__(self, *, narrowing: bool = False) -> None:
+        super().__init__(wide=True, narrowing=narrowing)

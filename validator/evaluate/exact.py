@@ -31,7 +31,7 @@ from .numbers import from_bits, to_bits
 _ROUNDING = frozenset({"floor", "ceil", "round_nearest_even", "round_nearest_afz"})
 
 
-class ExactArithmetic(Arithmetic):
+class Exact(Arithmetic):
     """Residue arithmetic; the seed keys the hash functions."""
 
     name = "exact"
