@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -102,7 +103,14 @@ class Converter:
         parameters = self._parameters(entry, block, arguments, self._module_shardings("mhlo.spmd_parameters_shardings"))
         ops: list[Op] = []
         returned: list[Value] = []
-        self._run(self._block(block, ops, returned, None))
+        # Nothing made here is garbage, and the collector would go over all of it again and again.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            self._run(self._block(block, ops, returned, None))
+        finally:
+            if collecting:
+                gc.enable()
         results = self._results(entry, returned, self._module_shardings("mhlo.spmd_output_sharding"))
         return Converted(
             name=_attributes(module)["sym_name"].value if "sym_name" in module.attributes else "",

@@ -7,7 +7,9 @@ values. Both are refused here, with the line.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from .errors import ReadError, ReadErrorKind
 from .hlo_sharding import hlo_mesh, parse_hlo_sharding
@@ -16,7 +18,6 @@ from .tokens import Tokens, axis_refs, device_order
 _ELIDED = re.compile(r"constant\(\{\.\.\.\}\)")
 _BRACED = re.compile(r"\bsharding=(\{(?:[^{}]++|\{(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+\})*+\})")
 """A sharding with braces at most four deep: a tuple, its leaf, a dimension or `metadata`, and what that holds."""
-_OPEN_SHARDING = re.compile(r"\bsharding=\{")
 _MESH_GROUPS = re.compile(
     r"\breplica_groups=(mesh\[[^\]\n]*\](?:,\s*device_ids=\([^)\n]*(?:\([^)\n]*\)\s*)?\))?\s*\{[^}\n]*\})"
 )
@@ -40,13 +41,9 @@ def check_text(text: str, name: str) -> HloHeader:
             _where(text, elided.start(), name),
             "constant is elided as '{...}': dump again with --xla_dump_large_constants or as a proto",
         )
-    _check_each(_BRACED, parse_hlo_sharding, text, name)
-    if sum(1 for _ in _BRACED.finditer(text)) != sum(1 for _ in _OPEN_SHARDING.finditer(text)):
-        seen = {match.start() for match in _BRACED.finditer(text)}
-        start = next(match.start() for match in _OPEN_SHARDING.finditer(text) if match.start() not in seen)
-        raise ReadError(ReadErrorKind.SYNTAX, _where(text, start, name), "sharding is not closed")
-    _check_each(_MESH_GROUPS, _parse_mesh_groups, text, name)
-    _check_each(_IOTA_GROUPS, _parse_iota_groups, text, name)
+    _check_each("sharding={", _BRACED, parse_hlo_sharding, text, name)
+    _check_each("replica_groups=mesh", _MESH_GROUPS, _parse_mesh_groups, text, name)
+    _check_each("replica_groups=[", _IOTA_GROUPS, _parse_iota_groups, text, name)
     header = text[text.index("HloModule") :].partition("\n")[0]
     found = {key: pattern.search(header) for key, pattern in _COUNTS.items()}
     replicas, partitions = found["replica_count"], found["num_partitions"]
@@ -55,19 +52,30 @@ def check_text(text: str, name: str) -> HloHeader:
     return HloHeader((int(replicas[1]) if replicas else 1, int(partitions[1]) if partitions else 1))
 
 
-def _check_each(pattern: re.Pattern[str], parse: object, text: str, name: str) -> None:
+def _check_each(opening: str, pattern: re.Pattern[str], parse: Callable[[str], object], text: str, name: str) -> None:
     """Parses each distinct spelling once; the first bad one is reported where it stands."""
-    assert callable(parse)
+    # Splitting at the opening and cutting at the line's end is several times faster than searching with the pattern.
+    parts = text.split(opening)
     good: set[str] = set()
-    for match in pattern.finditer(text):
-        spelling = match[1]
-        if spelling in good:
-            continue
-        try:
-            parse(spelling)
-        except ValueError as error:
-            raise ReadError(ReadErrorKind.SYNTAX, _where(text, match.start(1), name), str(error)) from None
-        good.add(spelling)
+    at = len(parts[0])
+    for before, part in pairwise(parts):
+        if before[-1:].isspace() or before[-1:] == ",":
+            line = part.partition(_NEWLINE)[0]
+            head = line.partition(_METADATA)[0]
+            if head not in good:
+                match = pattern.match(opening + line)
+                try:
+                    if match is None:
+                        raise ValueError(f"'{opening}' is not closed")
+                    parse(match[1])
+                except ValueError as error:
+                    where = _where(text, at + opening.index("=") + 1, name)
+                    raise ReadError(ReadErrorKind.SYNTAX, where, str(error)) from None
+                good.add(head)
+        at += len(opening) + len(part)
+
+
+_NEWLINE, _METADATA = "\n", ", metadata={"
 
 
 def _parse_mesh_groups(text: str) -> None:
