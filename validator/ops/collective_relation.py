@@ -101,7 +101,11 @@ def relate_all_gather(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
         shape, extent = result.tensor.shape, value.type.shape[axis]
         local = names("i", len(shape))
         local[axis] = ""
-        where = [f"i{axis} = {affine([(extent, 's'), (1, f'x{axis}')])}", f"0 <= x{axis} < {extent}", f"0 <= s < {size}"]
+        where = [
+            f"i{axis} = {affine([(extent, 's'), (1, f'x{axis}')])}",
+            f"0 <= x{axis} < {extent}",
+            f"0 <= s < {size}",
+        ]
         rel = _from_member(walk, member, shape, local, where)
         results.append(read_through(walk, value, rel, result.tensor))
     return results
@@ -123,7 +127,11 @@ def relate_all_to_all(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
         # what the device at place s sends here: the block of the operand at the reader's own place
         local = names("i", len(shape))
         local[concat] = ""
-        where = [f"i{concat} = {affine([(part, 's'), (1, f'x{concat}')])}", f"0 <= x{concat} < {part}", f"0 <= s < {count}"]
+        where = [
+            f"i{concat} = {affine([(part, 's'), (1, f'x{concat}')])}",
+            f"0 <= x{concat} < {part}",
+            f"0 <= s < {count}",
+        ]
         inner = names("x", len(shape))
         chosen = walk.builder.linked(shape, ["s", *inner], [*where, *_equal(inner, local)])
         block_read = names("i", len(shape))

@@ -15,26 +15,21 @@ from ..relate.monoid import Monoid
 from ..relate.moves import as_sum, base_atom, gathered, piecewise, read_through
 from ..relate.value import Piece, Val, strongest
 from ..relation.store import Dom
-from .record import OpRecord
 
 if TYPE_CHECKING:
     from ..relate.walk import Walk
 
-COMMUTATIVE = frozenset(
-    f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
-)
+COMMUTATIVE = frozenset(f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
 _MONOIDS = {monoid.value: monoid for monoid in Monoid}
 _MIRRORED = {Comparison.GT: Comparison.LT, Comparison.GE: Comparison.LE}
 
 
 def relate_elementwise(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
     """Any op on every element by itself."""
-    from .registry import RECORDS
-
-    return [_elementwise(walk, op, values, RECORDS[op.name])]
+    return [_elementwise(walk, op, values)]
 
 
-def _elementwise(walk: Walk, op: Op, values: list[Val], record: OpRecord) -> Val:
+def _elementwise(walk: Walk, op: Op, values: list[Val]) -> Val:
     known = index_result(walk, op, values)
     if known is not None:
         return known
@@ -48,9 +43,7 @@ def _elementwise(walk: Walk, op: Op, values: list[Val], record: OpRecord) -> Val
         return combine(walk, op, values, monoid)
     if op.name == "stablehlo.negate" and values[0].monoid is Monoid.ADD:
         return _negated(values[0])
-    return lift(
-        walk, walk.key(op, record), values, op.results[0].tensor, commutative=op.name in COMMUTATIVE
-    )
+    return lift(walk, walk.key(op), values, op.results[0].tensor, commutative=op.name in COMMUTATIVE)
 
 
 def index_result(walk: Walk, op: Op, values: Sequence[Val]) -> Val | None:
@@ -96,9 +89,7 @@ def combine(walk: Walk, op: Op, values: Sequence[Val], monoid: Monoid) -> Val:
     domain = walk.store.set_meet(sums[0].domain, sums[1].domain)
     levels = 1 + max(value.levels for value in sums)
     theory = strongest([value.theory for value in sums])
-    result = Val(
-        op.results[0].tensor, gathered(walk.store, pieces, monoid.idempotent), domain, monoid, levels, theory
-    )
+    result = Val(op.results[0].tensor, gathered(walk.store, pieces, monoid.idempotent), domain, monoid, levels, theory)
     return walk.settle(result)
 
 

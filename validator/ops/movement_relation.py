@@ -113,7 +113,9 @@ def relate_constant(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
     type_ = op.results[0].tensor
     dtype, array = type_.dtype, np.asarray(op.attributes["value"])
     points = walk.points(type_)
-    if type_.size and all(stride == 0 or extent == 1 for stride, extent in zip(array.strides, array.shape, strict=True)):
+    if type_.size and all(
+        stride == 0 or extent == 1 for stride, extent in zip(array.strides, array.shape, strict=True)
+    ):
         value = Val(type_, (walk.constant_piece(array.reshape(-1)[0], dtype, points),), points)
         if (dtype.is_integer or dtype.is_bool) and type_.size <= MAX_TABLE:
             return [Val(type_, value.pieces, points, known=array[None])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from . import (
     collective,
@@ -16,7 +17,15 @@ from . import (
     random,
     reduction,
 )
-from .record import OpRecord, table
+from .collective_relation import RELATIONS as COLLECTIVE
+from .contraction_relation import RELATIONS as CONTRACTION
+from .elementwise_relation import RELATIONS as ELEMENTWISE
+from .elementwise_relation import relate_elementwise
+from .indexing_relation import RELATIONS as INDEXING
+from .movement_relation import RELATIONS as MOVEMENT
+from .order_relation import RELATIONS as ORDER
+from .record import Family, OpRecord, table
+from .reduction_relation import RELATIONS as REDUCTION
 
 _FAMILIES = (
     elementwise,
@@ -31,4 +40,12 @@ _FAMILIES = (
     opaque,
 )
 
-RECORDS: Mapping[str, OpRecord] = table(record for family in _FAMILIES for record in family.RECORDS)
+_RELATIONS = COLLECTIVE | CONTRACTION | ELEMENTWISE | INDEXING | MOVEMENT | ORDER | REDUCTION
+
+
+def _with_relation(record: OpRecord) -> OpRecord:
+    default = relate_elementwise if record.family is Family.ELEMENTWISE else None
+    return replace(record, relate=_RELATIONS.get(record.name, default))
+
+
+RECORDS: Mapping[str, OpRecord] = table(_with_relation(record) for family in _FAMILIES for record in family.RECORDS)

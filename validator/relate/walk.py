@@ -140,9 +140,9 @@ class Walk:
 
     # terms ----------------------------------------------------------------------------------------------------------
 
-    def key(self, op: Op, record: OpRecord) -> Hashable:
+    def key(self, op: Op) -> Hashable:
         """The op's name and the attributes that bear meaning, as a hashable key."""
-        return (op.name, frozen_attributes(op.attributes, record.attributes))
+        return (op.name, frozen_attributes(op.attributes, RECORDS[op.name].attributes))
 
     def zero_atom(self, dtype: DType) -> Atom:
         return self.context.atoms.constant(dtype, ("int", 0), "0")

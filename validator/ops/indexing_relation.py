@@ -1,0 +1,290 @@
+"""How accesses at run-time indices relate: known indices are relations, unknown ones are guards on their values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..read.attributes import GatherDims, ScatterDims
+from ..read.ir import Op, TensorType
+from ..relate.guards import Guarded, accessed, index_form, joint_indices
+from ..relate.monoid import monoid_of_region
+from ..relate.moves import as_sum, gathered, read_through, restricted
+from ..relate.value import AnyVal, Piece, Val, strongest
+from ..relation.build import affine, box_constraints, names
+from ..relation.store import Dom, Rel
+
+if TYPE_CHECKING:
+    from ..relate.walk import Walk
+
+
+def _clamped(limits: Sequence[int]) -> str:
+    """Constraints that c_k is n_k clamped to [0, limit_k], as alternatives per index."""
+    parts = []
+    for k, high in enumerate(limits):
+        if high <= 0:
+            parts.append(f"c{k} = 0")
+            continue
+        parts.append(
+            f"((n{k} < 0 and c{k} = 0) or (0 <= n{k} <= {high} and c{k} = n{k}) or (n{k} > {high} and c{k} = {high}))"
+        )
+    return " and ".join(parts) or "1 = 1"
+
+
+def _index_map(
+    walk: Walk, shape: Sequence[int], limits: Sequence[int], outputs: Sequence[str], where: Sequence[str] = ()
+) -> Rel:
+    """{[d, i, n] -> [d, outputs]} with c… the clamped n… in the expressions."""
+    device = walk.builder.device
+    local, index, clamped = names("i", len(shape)), names("n", len(limits)), names("c", len(limits))
+    body = " and ".join([*box_constraints(local, shape), _clamped(limits), *where])
+    if clamped:
+        fresh = names("y", len(outputs))
+        ties = [f"{a} = {b}" for a, b in zip(fresh, outputs, strict=True)]
+        body = f"exists {','.join(clamped)} : {' and '.join([body, *ties])}"
+        outputs = fresh
+    return walk.store.rel(f"{{[{','.join([*device, *local, *index])}] -> [{','.join([*device, *outputs])}] : {body}}}")
+
+
+def _scalars_at(walk: Walk, scalars: Sequence[Val], shape: Sequence[int]) -> list[Val]:
+    """Scalar operands as values at every point of the result."""
+    rel = walk.builder.moved(shape, [])
+    return [read_through(walk, value, rel, TensorType(tuple(shape), value.type.dtype)) for value in scalars]
+
+
+def relate_dynamic_slice(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
+    operand, starts = values[0], values[1:]
+    type_ = op.results[0].tensor
+    limits = [n - size for n, size in zip(operand.type.shape, type_.shape, strict=True)]
+    outputs = [f"c{k} + i{k}" for k in range(type_.rank)]
+    where = _index_map(walk, type_.shape, limits, outputs)
+    return [_read(walk, operand, _scalars_at(walk, starts, type_.shape), limits, [(where, operand)], type_)]
+
+
+def relate_dynamic_update_slice(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
+    operand, update, starts = values[0], values[1], values[2:]
+    type_ = op.results[0].tensor
+    sizes = update.type.shape
+    limits = [n - size for n, size in zip(type_.shape, sizes, strict=True)]
+    window = [f"0 <= i{k} - c{k} < {size}" for k, size in enumerate(sizes)]
+    inside = _index_map(walk, type_.shape, limits, [f"i{k} - c{k}" for k in range(type_.rank)], window)
+    everywhere = _index_map(walk, type_.shape, limits, names("i", type_.rank))
+    store = walk.store
+    outside = store.restrict(everywhere, store.set_minus(store.domain(everywhere), store.domain(inside)))
+    ways = [(inside, update), (outside, operand)]
+    return [_read(walk, operand, _scalars_at(walk, starts, type_.shape), limits, ways, type_)]
+
+
+def _read(
+    walk: Walk,
+    operand: Val,
+    indices: Sequence[Val],
+    limits: Sequence[int],
+    ways: Sequence[tuple[Rel, Val]],
+    type_: TensorType,
+) -> Val:
+    """out[p] = value[where(p, n)] for whichever way holds (p, n)."""
+    store = walk.store
+    monoids = {value.monoid for _, value in ways if value.monoid is not None}
+    if len(monoids) > 1:
+        ways = [(rel, walk.close(value, "partial results of different reducers")) for rel, value in ways]
+        monoids = set()
+    monoid = next(iter(monoids), None)
+    points = walk.points(type_)
+    joints = _index_joints(walk, indices, limits, points)
+    pieces: list[Piece] = []
+    domain = points
+    for value in indices:
+        domain = store.set_meet(domain, value.domain)
+    for rel, value in ways:
+        source = as_sum(walk, value, monoid) if monoid is not None else value
+        for joint in joints:
+            pieces.extend(accessed(walk, source, joint, rel))
+            domain = store.set_minus(domain, _undefined(walk, value, joint, rel))
+    walk.limit_pieces(len(pieces))
+    theory = strongest([*(value.theory for value in indices), *(value.theory for _, value in ways)])
+    levels = max(value.levels for _, value in ways)
+    if any(joint[0] for joint in joints):
+        walk.context.used("guard")
+    result = Val(type_, gathered(store, pieces), domain, monoid, levels, theory)
+    return restricted(walk, result, domain)
+
+
+def _undefined(walk: Walk, value: Val, joint: Guarded, where: Rel) -> Dom:
+    """Points that may read an undefined element."""
+    store = walk.store
+    _, count, rel = joint
+    plain = store.project_out(rel, count, rel.arity_out - count)
+    target = store.compose(store.pair(store.identity_on(store.domain(plain)), plain), where)
+    undefined = store.set_minus(store.range(target), value.domain)
+    return store.preimage(undefined, target)
+
+
+def _index_joints(walk: Walk, indices: Sequence[Val], limits: Sequence[int], points: Dom) -> list[Guarded]:
+    forms = [index_form(walk, value) for value in indices]
+    if walk.context.assume_in_bounds and walk.is_original:
+        changed = [walk.assume_within(form, 0, max(limit, 0)) for form, limit in zip(forms, limits, strict=True)]
+        if any(changed):
+            forms = [index_form(walk, value) for value in indices]
+    return joint_indices(walk, forms, points)
+
+
+def relate_gather(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
+    dims = op.attributes["dimension_numbers"]
+    assert isinstance(dims, GatherDims)
+    operand, starts = values
+    type_ = op.results[0].tensor
+    sizes = op.attributes["slice_sizes"]
+    batch_out = [k for k in range(type_.rank) if k not in dims.offset_dims]
+    kept = [k for k in range(operand.type.rank) if k not in dims.collapsed_slice_dims + dims.operand_batching_dims]
+    outputs = ["0"] * operand.type.rank
+    for position, k in enumerate(kept):
+        outputs[k] = f"i{dims.offset_dims[position]}"
+    start_dims = [k for k in range(starts.type.rank) if k != dims.index_vector_dim]
+    for own, theirs in zip(dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True):
+        outputs[own] = f"i{batch_out[start_dims.index(theirs)]}"
+    for j, k in enumerate(dims.start_index_map):
+        outputs[k] = f"c{j} + {outputs[k]}"
+    limits = [operand.type.shape[k] - sizes[k] for k in dims.start_index_map]
+    indices = []
+    for j in range(len(dims.start_index_map)):
+        read = [""] * starts.type.rank
+        for position, k in enumerate(start_dims):
+            read[k] = f"i{batch_out[position]}"
+        if dims.index_vector_dim < starts.type.rank:
+            read[dims.index_vector_dim] = str(j)
+        rel = walk.builder.moved(type_.shape, read)
+        indices.append(read_through(walk, starts, rel, TensorType(type_.shape, starts.type.dtype)))
+    where = _index_map(walk, type_.shape, limits, outputs)
+    return [_read(walk, operand, indices, limits, [(where, operand)], type_)]
+
+
+def relate_scatter(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
+    """A scatter whose update is a monoid: the operand and all updates that land in bounds, as one sum."""
+    dims = op.attributes["scatter_dimension_numbers"]
+    assert isinstance(dims, ScatterDims)
+    monoid = monoid_of_region(op.regions[0])
+    if len(values) != 3 or monoid is None:
+        return [walk.not_modelled(r.type, f"'{op.name}' with this update computation") for r in op.results]
+    operand, starts, updates = values
+    type_ = op.results[0].tensor
+    store = walk.store
+    for value in (operand, updates):
+        if value.monoid not in (None, monoid):
+            return [walk.unrelated(type_, "a partial result of another reducer is scattered")]
+    landing = _landing(walk, dims, operand, updates)
+    pieces: list[Piece] = []
+    domain = operand.domain
+    levels = 0
+    source = as_sum(walk, updates, monoid)
+    indices = _update_indices(walk, dims, starts, updates)
+    limits = _scatter_limits(dims, operand, updates)
+    for joint in _index_joints(walk, indices, limits, walk.points(updates.type)):
+        made = _landed(walk, source, joint, landing)
+        if made is None:
+            return [walk.unrelated(type_, "a scatter counts one update several times")]
+        pieces.extend(made)
+        undefined = store.set_minus(walk.points(updates.type), updates.domain)
+        if not store.set_empty(undefined):
+            return [walk.unrelated(type_, "updates are undefined in part")]
+    base = as_sum(walk, operand, monoid)
+    levels = 1 + max(base.levels, updates.levels)
+    theory = strongest([value.theory for value in values])
+    walk.context.used("guard")
+    merged = gathered(store, [*base.pieces, *pieces], monoid.idempotent)
+    return [walk.settle(Val(type_, merged, domain, monoid, levels, theory))]
+
+
+def _update_indices(walk: Walk, dims: ScatterDims, starts: Val, updates: Val) -> list[Val]:
+    """For each component of the index vector, its value at every update element."""
+    scatter_dims = [k for k in range(updates.type.rank) if k not in dims.update_window_dims]
+    start_dims = [k for k in range(starts.type.rank) if k != dims.index_vector_dim]
+    indices = []
+    for j in range(len(dims.scatter_dims_to_operand_dims)):
+        read = [""] * starts.type.rank
+        for position, k in enumerate(start_dims):
+            read[k] = f"i{scatter_dims[position]}"
+        if dims.index_vector_dim < starts.type.rank:
+            read[dims.index_vector_dim] = str(j)
+        rel = walk.builder.moved(updates.type.shape, read)
+        indices.append(read_through(walk, starts, rel, TensorType(updates.type.shape, starts.type.dtype)))
+    return indices
+
+
+def _windows(dims: ScatterDims, operand: Val, updates: Val) -> list[int]:
+    """Extent of the window along each operand dimension; 1 where it is inserted or batching."""
+    kept = [k for k in range(operand.type.rank) if k not in dims.inserted_window_dims + dims.input_batching_dims]
+    extents = [1] * operand.type.rank
+    for position, k in enumerate(kept):
+        extents[k] = updates.type.shape[dims.update_window_dims[position]]
+    return extents
+
+
+def _scatter_limits(dims: ScatterDims, operand: Val, updates: Val) -> list[int]:
+    extents = _windows(dims, operand, updates)
+    return [operand.type.shape[k] - extents[k] for k in dims.scatter_dims_to_operand_dims]
+
+
+def _landing(walk: Walk, dims: ScatterDims, operand: Val, updates: Val) -> Rel:
+    """{[d, u, n] -> [d, o]}: where an update element lands; windows that leave the operand land nowhere."""
+    device = walk.builder.device
+    shape = updates.type.shape
+    scatter_dims = [k for k in range(updates.type.rank) if k not in dims.update_window_dims]
+    kept = [k for k in range(operand.type.rank) if k not in dims.inserted_window_dims + dims.input_batching_dims]
+    outputs: list[list[tuple[int, str]]] = [[] for _ in range(operand.type.rank)]
+    for position, k in enumerate(kept):
+        outputs[k].append((1, f"i{dims.update_window_dims[position]}"))
+    for own, theirs in zip(dims.input_batching_dims, dims.scatter_indices_batching_dims, strict=True):
+        start_dims = [k for k in range(len(scatter_dims) + 1) if k != dims.index_vector_dim]
+        outputs[own].append((1, f"i{scatter_dims[start_dims.index(theirs)]}"))
+    where = box_constraints(names("i", len(shape)), shape)
+    for j, (k, limit) in enumerate(
+        zip(dims.scatter_dims_to_operand_dims, _scatter_limits(dims, operand, updates), strict=True)
+    ):
+        outputs[k].append((1, f"n{j}"))
+        where.append(f"0 <= n{j} <= {limit}")
+    index = names("n", len(dims.scatter_dims_to_operand_dims))
+    source = [*device, *names("i", len(shape)), *index]
+    target = [*device, *(affine(terms) for terms in outputs)]
+    return walk.store.rel(f"{{[{','.join(source)}] -> [{','.join(target)}] : {' and '.join(where) or '1 = 1'}}}")
+
+
+def _landed(walk: Walk, updates: Val, joint: Guarded, landing: Rel) -> list[Piece] | None:
+    """Pieces o → (update element, guards) of the updates that land on o; None where one would be counted twice."""
+    store = walk.store
+    guards, count, rel = joint
+    extra = rel.arity_out - count
+    passing = names("g", extra)
+    with_point = store.pair(store.identity_on(store.domain(rel)), rel)
+    arity = rel.arity_in
+    keep = store.rel(f"{{[{','.join(passing)}] -> [{','.join(passing)}]}}")
+    # u → (o, g), then (u, g) ↔ o through the set of all (u, o, g)
+    placed = store.compose(with_point, store.side_by_side(landing, keep))
+    both = store.pair(store.identity_on(store.domain(placed)), placed)
+    u, o = names("u", arity), names("o", placed.arity_out - extra)
+    whole = [*u, *o, *passing]
+    to_point = store.rel(f"{{[{','.join(whole)}] -> [{','.join(o)}]}}")
+    to_update = store.rel(f"{{[{','.join(whole)}] -> [{','.join([*u, *passing])}]}}")
+    every = store.range(both)
+    points = store.restrict(to_point, every)
+    sources = store.restrict(to_update, every)
+    spread = store.compose(store.reverse(points), sources)
+    pieces = []
+    for piece in updates.pieces:
+        if piece.atom.operands and guards and piece.atom.kind.value == "guard":
+            return None
+        inner = store.side_by_side(piece.rel, keep)
+        if updates.monoid is not None and not updates.monoid.idempotent and not walk.counts_once(spread, inner):
+            return None
+        read = store.compose(spread, inner)
+        if not store.empty(read):
+            pieces.append(Piece(walk.context.atoms.guard(piece.atom, guards), read, piece.coefficient))
+    return pieces
+
+
+RELATIONS = {
+    "stablehlo.dynamic_slice": relate_dynamic_slice,
+    "stablehlo.dynamic_update_slice": relate_dynamic_update_slice,
+    "stablehlo.gather": relate_gather,
+    "stablehlo.scatter": relate_scatter,
+}

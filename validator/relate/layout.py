@@ -1,0 +1,116 @@
+"""From shardings to relations: how a device's tensor relates to the logical one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from ..read.attributes import DeviceGroups
+from ..read.ir import Program, Region
+from ..read.shardings import Sharding, ShardingKind
+from ..relation.build import Builder, affine, names
+from ..relation.mesh import Mesh, coarsest_mesh
+from ..relation.store import Rel
+
+
+def tile_vectors(sharding: Sharding) -> list[np.ndarray]:
+    """For each dimension, every device's tile number; copies share their tile."""
+    assert sharding.devices is not None
+    vectors = []
+    for axis in range(len(sharding.tiles)):
+        shape = [1] * sharding.devices.ndim
+        shape[axis] = sharding.tiles[axis]
+        tile = np.broadcast_to(np.arange(sharding.tiles[axis]).reshape(shape), sharding.devices.shape)
+        vector = np.zeros(sharding.devices.size, np.int64)
+        vector[sharding.devices.reshape(-1)] = tile.reshape(-1)
+        vectors.append(vector)
+    return vectors
+
+
+def layout(builder: Builder, shape: tuple[int, ...], sharding: Sharding | None) -> Rel | str:
+    """{[d, i] -> [x]} on the defined part of each device's tensor, or what about the sharding is not modelled.
+
+    A tensor without a sharding is replicated, which is how XLA reads it.
+    """
+    if sharding is None or sharding.kind is ShardingKind.REPLICATED or not builder.mesh.sizes:
+        return builder.local_identity(shape)
+    if sharding.kind is not ShardingKind.TILED or sharding.devices is None:
+        return f"sharding '{sharding.text}'"
+    if np.sort(sharding.devices, axis=None).tolist() != list(range(builder.mesh.num_devices)):
+        return f"sharding '{sharding.text}' that does not hold every device once"
+    local = local_shape(shape, sharding)
+    store = builder.store
+    device = builder.device
+    known = store.rel(f"{{[{','.join(device)}] -> [{','.join(device)}]}}")
+    for vector in tile_vectors(sharding):
+        tile = builder.table(vector, [])
+        if tile is None:
+            return f"sharding '{sharding.text}' with an irregular device order"
+        known = store.pair(known, tile)
+    tiles, index = names("t", len(shape)), names("i", len(shape))
+    outputs = [affine([(local[k], f"t{k}"), (1, f"i{k}")]) for k in range(len(shape))]
+    where = [f"0 <= i{k} < {local[k]} and {outputs[k]} < {shape[k]}" for k in range(len(shape))]
+    read = store.rel(
+        f"{{[{','.join([*device, *tiles, *index])}] -> [{','.join(outputs)}] : {' and '.join(where) or '1 = 1'}}}"
+    )
+    passing = store.rel(f"{{[{','.join(index)}] -> [{','.join(index)}]}}")
+    return store.compose(store.side_by_side(known, passing), read)
+
+
+def local_shape(shape: tuple[int, ...], sharding: Sharding | None) -> tuple[int, ...]:
+    """The shape of one device's tensor, padding included."""
+    if sharding is None or sharding.kind is not ShardingKind.TILED:
+        return shape
+    return tuple(-(-extent // tiles) for extent, tiles in zip(shape, sharding.tiles, strict=True))
+
+
+def mesh_for(before: Program, after: Program) -> Mesh:
+    """The coarsest device coordinates in which shardings, groups and offset tables are affine."""
+    count = after.num_devices
+    vectors = list(_vectors(before, after, count))
+    return coarsest_mesh(count, vectors, [_cuts(vector, count) for vector in vectors])
+
+
+def _vectors(before: Program, after: Program, count: int) -> Iterator[np.ndarray]:
+    for program in (before, after):
+        shardings = [p.sharding for p in program.parameters] + [r.sharding for r in program.results]
+        for region in regions(program.body):
+            shardings.extend(s for op in region.ops for s in op.shardings)
+        seen: set[str] = set()
+        for sharding in shardings:
+            if sharding is None or sharding.devices is None or sharding.text in seen or sharding.devices.size != count:
+                continue
+            seen.add(sharding.text)
+            if sharding.kind is ShardingKind.TILED:
+                yield from tile_vectors(sharding)
+    for region in regions(after.body):
+        for op in region.ops:
+            groups = op.attributes.get("replica_groups")
+            if isinstance(groups, DeviceGroups) and groups.table.size == count:
+                rows, places = np.empty(count, np.int64), np.empty(count, np.int64)
+                rows[groups.table] = np.arange(groups.table.shape[0])[:, None]
+                places[groups.table] = np.arange(groups.table.shape[1])
+                yield from (rows, places)
+            if op.name == "stablehlo.constant":
+                value = np.asarray(op.attributes["value"])
+                if value.shape == (count,) and value.dtype.kind in "iu":
+                    yield value.astype(np.int64)
+
+
+def _cuts(vector: np.ndarray, count: int) -> list[int]:
+    """[repeats, period / run, run] of a vector: where its digits would have to be cut."""
+    divisors = [d for d in range(1, count + 1) if count % d == 0]
+    run = max(d for d in divisors if (vector.reshape(-1, d) == vector.reshape(-1, d)[:, :1]).all())
+    period = min(d for d in divisors if (vector.reshape(-1, d) == vector[:d]).all())
+    return [count // period, period // run, run] if period % run == 0 and period >= run else [count]
+
+
+def regions(root: Region) -> Iterable[Region]:
+    """The region and all regions inside it."""
+    stack = [root]
+    while stack:
+        region = stack.pop()
+        yield region
+        for op in region.ops:
+            stack.extend(op.regions)

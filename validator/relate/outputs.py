@@ -1,0 +1,65 @@
+"""Comparing what the partitioned program returns with what it must return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ops.record import Theory
+from ..relation.store import Dom, Rel
+from .atoms import Atom
+from .fold import resolve
+from .moves import as_sum, gathered, read_through
+from .value import Val, strongest
+from .walk import Walk
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """One result: whether it is proved, by which theory, and if not, where it differs and in which atoms."""
+
+    proved: bool
+    theory: Theory
+    reason: str = ""
+    where: Dom | None = None
+    atoms: tuple[Atom, ...] = ()
+    """Atoms of the partitioned program's value at points that are not proved."""
+
+
+def compare_result(original: Walk, device: Walk, expected: Val, actual: Val, demanded: Rel) -> Comparison:
+    """Whether the device's value holds, at every point of the demanded relation, the original's element there."""
+    store = device.store
+    points = store.domain(demanded)
+    actual = resolve(device, actual)
+    wanted = read_through(device, expected, demanded, actual.type)
+    theory = strongest([expected.theory, actual.theory])
+    undefined = store.set_minus(points, actual.domain)
+    if not store.set_empty(undefined):
+        atoms = tuple(piece.atom for piece in actual.pieces)
+        return Comparison(False, theory, "depends on padding or on undefined elements", undefined, atoms)
+    if actual.monoid is not None:
+        wanted = as_sum(device, wanted, actual.monoid)
+        if actual.levels > 0 and not actual.monoid.reorders_exactly(actual.type.dtype):
+            theory = strongest([theory, Theory.REASSOCIATED])
+    want = {(piece.atom.number, piece.coefficient): piece for piece in gathered(store, wanted.pieces)}
+    have = {(piece.atom.number, piece.coefficient): piece for piece in gathered(store, actual.pieces)}
+    differing: Dom | None = None
+    atoms: list[Atom] = []
+    for key in {*want, *have}:
+        left = want[key].rel if key in want else None
+        right = store.restrict(have[key].rel, points) if key in have else None
+        if left is not None and right is not None:
+            if store.equal(left, right):
+                continue
+            bad = store.set_union(store.domain(store.minus(left, right)), store.domain(store.minus(right, left)))
+        else:
+            only = left if left is not None else right
+            assert only is not None
+            if store.empty(only):
+                continue
+            bad = store.domain(only)
+        if right is not None:
+            atoms.append(have[key].atom)
+        differing = bad if differing is None else store.set_union(differing, bad)
+    if differing is None:
+        return Comparison(True, theory)
+    return Comparison(False, theory, "holds other elements than the original's", differing, tuple(atoms))
