@@ -30,7 +30,7 @@ class AtomKind(enum.Enum):
     GUARD = "guard"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Atom:
     """One logical term. `arity` is the number of its indices."""
 
@@ -47,6 +47,8 @@ class Atom:
 
     def __str__(self) -> str:
         return self.label or f"{self.kind.value}#{self.number}"
+
+    __repr__ = __str__
 
 
 @dataclass(slots=True)

@@ -16,7 +16,6 @@ import numpy as np
 
 from ..evaluate.arithmetic import Native
 from ..evaluate.machine import Machine
-from ..ops.record import OpRecord
 from ..ops.registry import RECORDS
 from ..read.ir import DType, Op, Program, Region, TensorType, TokenType, TupleType, Type
 from ..relation.build import Builder, names
@@ -263,12 +262,12 @@ class Walk:
         unknown = [name for name in op.attributes if name not in record.attributes and name not in record.ignored]
         if unknown:
             return [self.not_modelled(r.type, f"attribute '{unknown[0]}' of '{op.name}'") for r in op.results]
-        if record.relate is None:
-            return [self.not_modelled(result.type, f"op '{op.name}'") for result in op.results]
         operands = [self.env[operand.number] for operand in op.operands]
-        known = self._computed(op, record, operands)
+        known = self._computed(op, operands)
         if known is not None:
             return [known]
+        if record.relate is None:
+            return [self.not_modelled(result.type, f"op '{op.name}'") for result in op.results]
         try:
             results = record.relate(self, op, operands)
         except RelationLimitError as limit:
@@ -278,7 +277,7 @@ class Walk:
             ]
         return results
 
-    def _computed(self, op: Op, record: OpRecord, operands: Sequence[AnyVal]) -> Val | None:
+    def _computed(self, op: Op, operands: Sequence[AnyVal]) -> Val | None:
         """A small integer value that depends on no input, computed by the reference evaluator for every device.
 
         Lemma *constant folding*: it is enumerated over all devices, so nothing is assumed. Theory: exact.
@@ -295,7 +294,8 @@ class Walk:
             if not isinstance(operand, Val) or operand.known is None:
                 return None
             arrays.append(operand.known)
-        if not arrays and op.name not in ("stablehlo.partition_id", "stablehlo.replica_id"):
+        if not arrays and (self.is_original or op.name not in ("stablehlo.partition_id", "stablehlo.replica_id")):
+            # the original is one program on logical tensors: a device number in it has no meaning here
             return None
         devices = self.mesh.num_devices
         whole = [np.broadcast_to(array, (devices, *array.shape[1:])) for array in arrays]
