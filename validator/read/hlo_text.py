@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 
 from .errors import ReadError, ReadErrorKind
 from .hlo_sharding import hlo_mesh, parse_hlo_sharding
@@ -44,6 +45,7 @@ def check_text(text: str, name: str) -> HloHeader:
     _check_each("sharding={", _BRACED, parse_hlo_sharding, text, name)
     _check_each("replica_groups=mesh", _MESH_GROUPS, _parse_mesh_groups, text, name)
     _check_each("replica_groups=[", _IOTA_GROUPS, _parse_iota_groups, text, name)
+    _check_instructions(text, name)
     header = text[text.index("HloModule") :].partition("\n")[0]
     found = {key: pattern.search(header) for key, pattern in _COUNTS.items()}
     replicas, partitions = found["replica_count"], found["num_partitions"]
@@ -73,6 +75,47 @@ def _check_each(opening: str, pattern: re.Pattern[str], parse: Callable[[str], o
                     raise ReadError(ReadErrorKind.SYNTAX, where, str(error)) from None
                 good.add(head)
         at += len(opening) + len(part)
+
+
+_DEFINITION = re.compile(
+    r"^(?P<open>[^=\n]*\{)[ \t]*$|^\s*(?:ROOT\s+)?%?(?P<name>[\w.-]+) = \w+\[(?P<dims>[\d,]*)\](?:\{[^}\n]*\})? "
+    r"(?:reshape\((?:[^%)\n]*[ %])?(?P<operand>[\w.-]+)\)|parameter\((?P<number>-?\d+)\))?",
+    re.M,
+)
+
+
+def _check_instructions(text: str, name: str) -> None:
+    """Element counts of reshapes and the numbers of parameters: what XLA asserts before it verifies anything."""
+    sizes: dict[str, int] = {}
+    numbers: list[int] = []
+    start = 0
+
+    def close() -> None:
+        if sorted(numbers) != list(range(len(numbers))):
+            raise ReadError(
+                ReadErrorKind.SYNTAX, _where(text, start, name), f"parameters of the computation are numbered {numbers}"
+            )
+        numbers.clear()
+
+    for match in _DEFINITION.finditer(text):
+        if match["open"] is not None:
+            close()
+            start = match.start()
+            sizes = {}
+            continue
+        dims = match["dims"]
+        size = prod(map(int, filter(None, dims.split(",")))) if dims else 1
+        sizes[match["name"]] = size
+        if match["number"] is not None:
+            numbers.append(int(match["number"]))
+        operand = sizes.get(match["operand"])
+        if operand is not None and operand != size:
+            raise ReadError(
+                ReadErrorKind.SYNTAX,
+                _where(text, match.start("name"), name),
+                f"'reshape' of {operand} elements to {size} elements",
+            )
+    close()
 
 
 _NEWLINE, _METADATA = "\n", ", metadata={"
