@@ -14,14 +14,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .validator.api import validate_modules as validate_modules
-    from .validator.ops.record import Theory as Theory
-    from .validator.options import Assumption as Assumption
-    from .validator.read.errors import ReadError as ReadError
-    from .validator.read.errors import ReadErrorKind as ReadErrorKind
-    from .validator.report.report import Report as Report
-    from .validator.report.verdict import Verdict as Verdict
-    from .validator.run import InternalError as InternalError
+    from shardproof.validator.api import validate_modules as validate_modules
+    from shardproof.validator.ops.record import Theory as Theory
+    from shardproof.validator.options import Assumption as Assumption
+    from shardproof.validator.read.errors import ReadError as ReadError
+    from shardproof.validator.read.errors import ReadErrorKind as ReadErrorKind
+    from shardproof.validator.report.report import Report as Report
+    from shardproof.validator.report.verdict import Verdict as Verdict
+    from shardproof.validator.run import InternalError as InternalError
 
 __version__ = "0.1.0"
 
