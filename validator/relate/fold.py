@@ -148,16 +148,20 @@ def _candidate(walk: Walk, own: dict[int, Piece], definition: Definition) -> Rel
             match = store.minus(match, active if part is None else store.minus(active, part))
         if store.empty(match):
             return None
-    if not store.single_valued(match):
+    if store.single_valued(match):
+        return match
+    for _, part in parts:
+        straight = store.meet(match, store.affine_hull(part))
+        if store.single_valued(straight) and store.set_equal(store.domain(straight), store.domain(match)):
+            return straight
+    if len(definition.pieces) == 1:
         piece = parts[0][0]
         mine = own[piece.atom.number]
         for ends in (store.lexmin, store.lexmax):
             narrowed = store.meet(match, store.compose(ends(mine.rel), store.reverse(ends(piece.rel))))
             if not store.empty(narrowed):
                 match = narrowed
-        if not store.single_valued(match):
-            match = store.lexmin(match)
-    return match
+    return match if store.single_valued(match) else store.lexmin(match)
 
 
 def _chain(walk: Walk, value: Val) -> Val:

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..read.attributes import Comparison
 from ..read.ir import DType, Op
-from ..relation.store import Rel, Store
+from ..relation.store import Dom, Rel, Store
 from .context import exact_integers
 
 if TYPE_CHECKING:
     from .walk import Walk
+
+UNBOUNDED = 1 << 200
+"""Stands for no bound on a float operand, larger than any integer taken as exact."""
 
 _COMPARE = {
     Comparison.EQ: ("a = b", "a < b or a > b"),
@@ -61,10 +64,7 @@ def index_function(
     None means: this op or these values are not modelled as index arithmetic; the op is then treated as any other.
     """
     image = store.range(operands)
-    ranges = [store.bounds(image, k) for k in range(operands.arity_out)]
-    if any(bound is None for bound in ranges):
-        return None
-    bounds = [bound for bound in ranges if bound is not None]
+    bounds = [_bounds(store, image, k, dtype) for k, dtype in enumerate(types)]
     if name == "stablehlo.select":
         return store.rel("{[p,a,b] -> [a] : p = 1; [p,a,b] -> [b] : p = 0}") if types[0].is_bool else None
     if name == "stablehlo.compare":
@@ -82,10 +82,20 @@ def index_function(
         return _exact_float(store, name, function, bounds, image, result)
     if not result.is_integer:
         return None
-    return wrapped(store, function, store.image(image, function), result)
+    box = " and ".join(f"{low} <= a{k} <= {high}" for k, (low, high) in enumerate(bounds))
+    within = store.dom(f"{{[{','.join(f'a{k}' for k in range(len(bounds)))}] : {box}}}")
+    return wrapped(store, function, store.image(store.set_meet(image, within), function), result)
 
 
-def wrapped(store: Store, function: Rel, image: Any, dtype: DType) -> Rel | None:
+def _bounds(store: Store, image: Dom, position: int, dtype: DType) -> tuple[int, int]:
+    """The least and greatest value of an operand: where the relation leaves it open, its type's."""
+    found = store.bounds(image, position)
+    if found is not None or dtype.is_float or dtype.is_complex:
+        return found or (-UNBOUNDED, UNBOUNDED)
+    return dtype.integer_range
+
+
+def wrapped(store: Store, function: Rel, image: Dom, dtype: DType) -> Rel | None:
     """The function followed by the type's wrap-around, which is left out where no value reaches it."""
     reach = store.bounds(image, 0)
     low, high = dtype.integer_range
@@ -162,7 +172,7 @@ def _by_constant(store: Store, name: str, bounds: list[tuple[int, int]], result:
 
 
 def _exact_float(
-    store: Store, name: str, function: Rel, bounds: list[tuple[int, int]], image: Any, result: DType
+    store: Store, name: str, function: Rel, bounds: list[tuple[int, int]], image: Dom, result: DType
 ) -> Rel | None:
     """Only where every operand and result is an exact integer of the type and no result is −0.0."""
     limit = exact_integers(result)

@@ -27,9 +27,17 @@ class Comparison:
 
 def compare_result(original: Walk, device: Walk, expected: Val, actual: Val, demanded: Rel) -> Comparison:
     """Whether the device's value holds, at every point of the demanded relation, the original's element there."""
+    plain = _compare(device, expected, actual, demanded)
+    if plain.proved:
+        return plain
+    # either side may have been given a name by a later op of the original
+    folded = _compare(device, resolve(original, expected), resolve(device, actual), demanded)
+    return folded if folded.proved or folded.atoms else plain
+
+
+def _compare(device: Walk, expected: Val, actual: Val, demanded: Rel) -> Comparison:
     store = device.store
     points = store.domain(demanded)
-    actual = resolve(device, actual)
     wanted = read_through(device, expected, demanded, actual.type)
     theory = strongest([expected.theory, actual.theory])
     undefined = store.set_minus(points, actual.domain)

@@ -29,21 +29,19 @@ def sum_over(walk: Walk, value: Val, rel: Rel, monoid: Monoid, type_: TensorType
     store = walk.store
     if value.monoid not in (None, monoid):
         value = walk.close(value, f"partial result of '{value.monoid}' is reduced with '{monoid.value}'")
-    value = as_sum(walk, value, monoid)
+    original, value = value, as_sum(walk, value, monoid)
     pieces: list[Piece] = []
     for piece in value.pieces:
         outer, factor = rel, 1
         if not monoid.idempotent:
             counted = _counted(walk, rel, piece.rel)
             if counted is None:
-                named = name_value(walk, value, canonical=False)
-                return sum_over(walk, named, rel, monoid, type_, steps=steps)
+                return _by_name(walk, original, rel, monoid, type_, steps)
             outer, factor = counted
             if monoid is Monoid.XOR:
                 factor %= 2
             elif monoid is Monoid.MUL and factor != 1:
-                named = name_value(walk, value, canonical=False)
-                return sum_over(walk, named, rel, monoid, type_, steps=steps)
+                return _by_name(walk, original, rel, monoid, type_, steps)
         if factor:
             pieces.append(Piece(piece.atom, store.compose(outer, piece.rel), piece.coefficient * factor))
     domain = _complete(walk, value, rel)
@@ -51,6 +49,15 @@ def sum_over(walk: Walk, value: Val, rel: Rel, monoid: Monoid, type_: TensorType
     merged = gathered(store, pieces, monoid.idempotent)
     result = Val(type_, merged, domain, monoid, value.levels + steps, value.theory)
     return walk.settle(restricted(walk, result, domain))
+
+
+def _by_name(walk: Walk, value: Val, rel: Rel, monoid: Monoid, type_: TensorType, steps: int) -> Val:
+    """The sum of a value whose elements cannot be told apart otherwise, by one name for the whole value."""
+    if value.is_view:
+        found = resolve(walk, value)
+        if found.pieces != value.pieces:
+            return sum_over(walk, found, rel, monoid, type_, steps=steps)
+    return sum_over(walk, name_value(walk, value, canonical=False), rel, monoid, type_, steps=steps)
 
 
 def _complete(walk: Walk, value: Val, rel: Rel) -> Dom:

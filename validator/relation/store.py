@@ -186,6 +186,12 @@ class Store:
     def lexmax(self, rel: Rel) -> Rel:
         return self._memoised(("lexmax", rel.number), lambda: self.intern(rel.map.lexmax()))
 
+    def affine_hull(self, rel: Rel) -> Rel:
+        """The smallest affine relation that holds this one."""
+        return self._memoised(
+            ("affine_hull", rel.number), lambda: self.intern(isl.Map.from_basic_map(rel.map.affine_hull()))
+        )
+
     def domain(self, rel: Rel) -> Dom:
         return self._memoised(("domain", rel.number), lambda: self.intern_set(rel.map.domain()))
 
