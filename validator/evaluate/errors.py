@@ -31,5 +31,9 @@ class DivergentCollective(EvaluationError):
         super().__init__(f"'{construct}' runs where the devices' control flow differs")
 
 
+class TooLarge(EvaluationError):
+    """A tensor has more elements on all devices together than the machine was given leave to hold."""
+
+
 class OutOfTime(EvaluationError):
     """The time given to the machine is used up."""

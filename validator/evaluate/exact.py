@@ -38,6 +38,8 @@ class Exact(Arithmetic):
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
+        self.hashed = False
+        """Whether a hash function stood in for a real one, so that laws of the real one may have been missed."""
 
     # Holding.
 
@@ -141,6 +143,7 @@ class Exact(Arithmetic):
         return field.from_words(self._words(name, *arguments))
 
     def _words(self, name: str, *arguments: np.ndarray) -> np.ndarray:
+        self.hashed = True
         key = np.uint64((zlib.crc32(name.encode()) << 32) ^ (self._seed & 0xFFFFFFFF))
         word = field.mix(np.full((1,) * arguments[0].ndim, key) + np.uint64(0x9E3779B97F4A7C15))
         for argument in arguments:

@@ -64,8 +64,9 @@ def _full_starts(
     return starts
 
 
-def gather_indices(op: Op, indices: np.ndarray) -> tuple[tuple[np.ndarray, ...], tuple[int, ...]]:
-    """The index that gathers into [lanes, *batch, *window], and the transposition into the result's order."""
+def gather_indices(op: Op, indices: np.ndarray) -> tuple[tuple[np.ndarray, ...], tuple[int, ...], bool]:
+    """The index that gathers into [lanes, *batch, *window], the transposition into the result's order, and whether
+    no start had to be clamped."""
     dims = op.attributes["dimension_numbers"]
     assert isinstance(dims, GatherDims)
     operand, result = op.operands[0].tensor, op.results[0].tensor
@@ -85,8 +86,10 @@ def gather_indices(op: Op, indices: np.ndarray) -> tuple[tuple[np.ndarray, ...],
     lanes = np.arange(vectors.shape[0]).reshape(-1, *(1,) * (batch + len(window)))
     # One full-sized entry makes numpy broadcast the rest, whichever dimensions the index vectors leave out.
     places: list[np.ndarray] = [np.broadcast_to(lanes, (*vectors.shape[:-1], *(sizes[d] for d in window)))]
+    inside = True
     for dimension in range(operand.rank):
         start = np.clip(starts[dimension], 0, operand.shape[dimension] - sizes[dimension])
+        inside = inside and np.array_equal(start, starts[dimension])
         start = start.reshape(*start.shape, *(1,) * len(window))
         if dimension in dropped:
             places.append(start)
@@ -97,7 +100,7 @@ def gather_indices(op: Op, indices: np.ndarray) -> tuple[tuple[np.ndarray, ...],
     offsets = sorted(dims.offset_dims)
     batches = [d for d in range(result.rank) if d not in offsets]
     source = {d: 1 + k for k, d in enumerate(batches)} | {d: 1 + batch + k for k, d in enumerate(offsets)}
-    return tuple(places), (0, *(source[d] for d in range(result.rank)))
+    return tuple(places), (0, *(source[d] for d in range(result.rank))), inside
 
 
 def scatter_targets(op: Op, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:

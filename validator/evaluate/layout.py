@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..read.ir import TensorType
 from ..read.shardings import Sharding, ShardingKind
 from .errors import UnsupportedOp
 
@@ -82,12 +81,7 @@ def unshard(shards: np.ndarray, sharding: Sharding | None, shape: tuple[int, ...
     return whole
 
 
-def padding_like(tensor: TensorType, sharding: Sharding | None, num_devices: int) -> tuple[int, ...]:
-    """The shape of the array of padding values that `shard` takes for a parameter."""
-    return (num_devices, *shard_shape(tensor.shape, sharding))
-
-
-def full_to_shards(copies: np.ndarray, sharding: Sharding) -> np.ndarray:
+def full_to_shards(copies: np.ndarray, sharding: Sharding | None) -> np.ndarray:
     """At a manual boundary: each device's shard of its own copy of the whole tensor, padding zero."""
     tiling = _checked(sharding, copies.shape[0])
     if tiling is None:

@@ -21,7 +21,7 @@ from ..ops.registry import RECORDS
 from ..read.ir import Op, Program, Region, TensorType, Value
 from ..read.shardings import Sharding
 from .arithmetic import Arithmetic
-from .errors import DivergentCollective, OutOfTime, UnsupportedOp
+from .errors import DivergentCollective, OutOfTime, TooLarge, UnsupportedOp
 from .indices import sorted_vectors
 from .regions import Evaluation, RegionCall, select_lanes
 
@@ -45,7 +45,8 @@ class Machine:
 
     `evaluate` of one op needs nothing but the machine; `run` runs a whole program. After a run, `undefined` names each
     construct whose result the StableHLO specification leaves open for these inputs (an unstable sort of equal keys, a
-    broken promise of unique indices): a difference seen then tells nothing.
+    broken promise of unique indices): a difference seen then tells nothing. `out_of_bounds` names the ops that met an
+    index outside their operand. `deadline` is a time of the monotonic clock.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Machine:
         arithmetic: Arithmetic,
         *,
         deadline: float | None = None,
+        max_elements: int = 1 << 27,
         num_partitions: int | None = None,
     ) -> None:
         if isinstance(program, Program):
@@ -64,8 +66,10 @@ class Machine:
             self.num_partitions = num_partitions or program
         self.arithmetic = arithmetic
         self.undefined: set[str] = set()
+        self.out_of_bounds: set[str] = set()
         self.shardings: dict[int, Sharding | None] = {}
         self.deadline = deadline
+        self.max_elements = max_elements
         self._stack: list[_Frame] = [_Frame(_NO_REGION, None, np.arange(self.num_devices), True, {})]
 
     @property
@@ -144,6 +148,9 @@ class Machine:
     def _push(self, call: RegionCall) -> None:
         outer = self._stack[-1]
         devices = outer.devices if call.lanes is None else outer.devices[call.lanes]
+        largest = _largest(call.region) * len(devices)
+        if largest > self.max_elements:
+            raise TooLarge(f"a tensor has {largest} elements on {len(devices)} devices")
         values = dict(zip((argument.number for argument in call.region.arguments), call.arguments, strict=True))
         self._stack.append(_Frame(call.region, call.lanes, devices, outer.together and call.lanes is None, values))
 
@@ -235,6 +242,13 @@ def _plan(region: Region) -> tuple[tuple[Op, OpRecord, tuple[int, ...]], ...]:
         unused = [result.number for result in op.results if result.number not in last]
         plan.append((op, _record(op), (*dying.get(position, ()), *unused)))
     return tuple(plan)
+
+
+@lru_cache(maxsize=4096)
+def _largest(region: Region) -> int:
+    """Elements of the largest tensor the region defines itself."""
+    values = [*region.arguments, *(result for op in region.ops for result in op.results)]
+    return max((value.type.size for value in values if isinstance(value.type, TensorType)), default=0)
 
 
 def _reads(op: Op) -> set[int]:

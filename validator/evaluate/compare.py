@@ -1,0 +1,281 @@
+"""The search for inputs on which two programs differ.
+
+A difference counts when the exact arithmetic sees it, so that no rounding is mistaken for one, and the wide arithmetic
+sees it at the same element beyond what rounding can explain, so that no law the exact arithmetic lacks is mistaken for
+one. Elements of the implementation's results that no layout defines are never looked at.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..read.ir import Program
+from .arithmetic import Arithmetic, Wide
+from .errors import OutOfTime, UnsupportedInExact
+from .exact import Exact
+from .field import special
+from .inputs import Profile, draw, extents
+from .layouts import Layouts, layouts_of
+from .machine import Machine
+
+_RELATIVE = 1e-6
+"""Least relative difference, against the greater of the two elements and a thousandth of the result's greatest."""
+_PERTURBATION = 1e-12
+_NOISE_FACTOR = 100.0
+_MIN_SECONDS_TO_MINIMISE = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counterexample:
+    """Logical inputs on which an element of a device's result is not what it must be.
+
+    `inputs` are the original program's, one array each; `expected` and `actual` are in the wide arithmetic.
+    `seed` also draws what stands in the padding of uneven shards.
+    """
+
+    inputs: tuple[np.ndarray, ...]
+    result: int
+    device: int
+    index: tuple[int, ...]
+    expected: Any
+    actual: Any
+    seed: int
+    profile: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """One run of both programs: what each device must hold, where that is defined, and what it holds."""
+
+    expected: list[np.ndarray]
+    defined: list[np.ndarray]
+    actual: list[np.ndarray]
+    telling: bool
+    """False where the specification leaves open what these inputs give, or an assumption excludes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Two programs, how their values correspond, and what inputs are assumed away."""
+
+    before: Program
+    after: Program
+    layouts: Layouts
+    assume_indices_in_bounds: bool = False
+
+    def run(self, inputs: Sequence[np.ndarray], arithmetic: Arithmetic, seed: int, deadline: float | None) -> _Outcome:
+        """Run both programs on logical inputs."""
+        devices = self.layouts.before_devices
+        partitions = self.after.num_partitions if devices == self.after.num_devices else None
+        spec = Machine(devices, arithmetic, deadline=deadline, num_partitions=partitions)
+        wanted = spec.run(self.before, self.layouts.to_before(inputs))
+        poison = np.random.default_rng([seed, 0xBAD])
+        implementation = Machine(self.after, arithmetic, deadline=deadline)
+        given = implementation.run(self.after, self.layouts.to_after(inputs, poison))
+        telling = not (spec.undefined or implementation.undefined)
+        if self.assume_indices_in_bounds and spec.out_of_bounds:
+            telling = False
+        expected, defined, actual = [], [], []
+        for (want, mask), got, result in zip(self.layouts.expected(wanted), given, self.after.results, strict=True):
+            dtype = result.value.tensor.dtype
+            expected.append(arithmetic.unload(np.asarray(want), dtype))
+            actual.append(arithmetic.unload(got, dtype))
+            defined.append(mask)
+        return _Outcome(expected, defined, actual, telling)
+
+    def differ(
+        self, inputs: Sequence[np.ndarray], seed: int, deadline: float | None = None
+    ) -> tuple[int, int, tuple[int, ...], Any, Any] | None:
+        """The first difference that counts: result, device, index, expected and actual element."""
+        exact = Exact(seed)
+        seen: list[np.ndarray] | None = None
+        infinite: list[np.ndarray] = []
+        try:
+            outcome = self.run(inputs, exact, seed, deadline)
+        except UnsupportedInExact:
+            pass
+        else:
+            if not outcome.telling:
+                return None
+            seen = []
+            for want, mask, got, result in zip(
+                outcome.expected, outcome.defined, outcome.actual, self.after.results, strict=True
+            ):
+                seen.append(mask & (want != got))
+                is_float = result.value.tensor.dtype.is_float
+                infinite.append(special(want) != special(got) if is_float else np.zeros(want.shape, np.bool_))
+            if not any(mask.any() for mask in seen):
+                return None
+        outcome = self.run(inputs, Wide(), seed, deadline)
+        if not outcome.telling:
+            return None
+        if seen is None:
+            seen, faithful = outcome.defined, False
+            infinite = [np.zeros(mask.shape, np.bool_) for mask in seen]
+        else:
+            faithful = not exact.hashed
+        candidates = [
+            mask & _apart(want, got, defined, unbounded)
+            for mask, want, got, defined, unbounded in zip(
+                seen, outcome.expected, outcome.actual, outcome.defined, infinite, strict=True
+            )
+        ]
+        if not any(mask.any() for mask in candidates):
+            return None
+        if not faithful:
+            noise = self._noise(inputs, outcome, seed, deadline)
+            for k, level in enumerate(noise):
+                difference = np.abs(np.subtract(outcome.expected[k], outcome.actual[k], dtype=level.dtype))
+                candidates[k] &= ~np.isfinite(difference) | (difference > _NOISE_FACTOR * level)
+        for number, mask in enumerate(candidates):
+            if mask.any():
+                device, *index = (int(k) for k in np.argwhere(mask)[0])
+                place = (device, *index)
+                return number, device, tuple(index), outcome.expected[number][place], outcome.actual[number][place]
+        return None
+
+    def _noise(
+        self, inputs: Sequence[np.ndarray], outcome: _Outcome, seed: int, deadline: float | None
+    ) -> list[np.ndarray]:
+        """How far each element moves, in either program, when float inputs move by a hair.
+
+        Rounding acts like a still smaller motion of the inputs, so a difference far above this is none of rounding's.
+        """
+        levels = [np.zeros(want.shape, _difference_type(want)) for want in outcome.expected]
+        for trial in range(2):
+            rng = np.random.default_rng([seed, 0x105E, trial])
+            moved = [_perturbed(array, rng) for array in inputs]
+            other = self.run(moved, Wide(), seed, deadline)
+            for k, level in enumerate(levels):
+                for old, new in ((outcome.expected[k], other.expected[k]), (outcome.actual[k], other.actual[k])):
+                    change = np.abs(np.subtract(new, old, dtype=level.dtype))
+                    np.maximum(level, np.where(np.isfinite(change), change, 0), out=level)
+        return levels
+
+
+def _difference_type(array: np.ndarray) -> np.dtype:
+    return array.dtype if array.dtype.kind in "fc" else np.dtype(np.float64)
+
+
+def _perturbed(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    if array.dtype.kind in "iub":
+        return array
+    wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+    return wide * (1 + _PERTURBATION * rng.uniform(-1, 1, array.shape))
+
+
+def _apart(want: np.ndarray, got: np.ndarray, defined: np.ndarray, unbounded: np.ndarray) -> np.ndarray:
+    """Where two results of the wide arithmetic differ by more than rounding ever makes up.
+
+    A finite and an infinite element differ only where `unbounded` says the exact arithmetic, which cannot overflow,
+    saw the same.
+    """
+    if want.dtype.kind in "iub":
+        return want != got
+    finite = np.isfinite(want) & np.isfinite(got)
+    left, right = np.where(finite, want, 0), np.where(finite, got, 0)
+    size = np.maximum(np.abs(left), np.abs(right))
+    greatest = np.max(np.where(defined, size, 0), initial=0.0)
+    return np.where(finite, np.abs(left - right) > _RELATIVE * np.maximum(size, 1e-3 * greatest), unbounded)
+
+
+def search_counterexample(
+    before: Program,
+    after: Program,
+    *,
+    seed: int = 0,
+    budget_seconds: float = 10.0,
+    max_rounds: int = 8,
+    assume_indices_in_bounds: bool = False,
+    layouts: Layouts | None = None,
+) -> Counterexample | None:
+    """Try inputs of every profile until one tells the programs apart, the rounds are done or time is up.
+
+    Raises `EvaluationError` for programs that cannot be evaluated. `layouts` says how values correspond where the
+    programs' own shardings do not.
+    """
+    deadline = time.monotonic() + budget_seconds
+    search = Search(before, after, layouts or layouts_of(before, after), assume_indices_in_bounds)
+    limits = extents((before, after))
+    for number, profile in _schedule(max_rounds):
+        rng = np.random.default_rng([seed, number])
+        inputs = draw(search.layouts.logical, profile, rng, limits)
+        try:
+            found = search.differ(inputs, seed + number, deadline)
+        except OutOfTime:
+            return None
+        if found is not None:
+            extra = max(deadline, time.monotonic() + _MIN_SECONDS_TO_MINIMISE)
+            return _minimised(search, inputs, seed + number, profile.value, found, extra)
+        if time.monotonic() > deadline:
+            return None
+    return None
+
+
+def _schedule(max_rounds: int) -> Iterator[tuple[int, Profile]]:
+    """Boundary inputs take every second turn after the first round: they have the most cases to hit."""
+    number = itertools.count()
+    for turn in range(max_rounds):
+        for profile in Profile:
+            yield next(number), profile
+            if turn and profile is not Profile.BOUNDARY:
+                yield next(number), Profile.BOUNDARY
+
+
+def replay(
+    counterexample: Counterexample, before: Program, after: Program, layouts: Layouts | None = None
+) -> tuple[Any, Any]:
+    """The expected and the actual element of a counterexample, evaluated anew."""
+    search = Search(before, after, layouts or layouts_of(before, after))
+    outcome = search.run(counterexample.inputs, Wide(), counterexample.seed, None)
+    place = (counterexample.device, *counterexample.index)
+    return outcome.expected[counterexample.result][place], outcome.actual[counterexample.result][place]
+
+
+def _minimised(
+    search: Search,
+    inputs: list[np.ndarray],
+    seed: int,
+    profile: str,
+    found: tuple[int, int, tuple[int, ...], Any, Any],
+    deadline: float,
+) -> Counterexample:
+    """The same difference on simpler inputs: zeros where they do, whole numbers where they do."""
+    current = list(inputs)
+    for k in range(len(current)):
+        for candidate in _simpler(current, k):
+            if time.monotonic() > deadline:
+                break
+            trial = [*current[:k], candidate, *current[k + 1 :]]
+            try:
+                difference = search.differ(trial, seed, deadline)
+            except OutOfTime:
+                break
+            if difference is not None:
+                current[k], found = candidate, difference
+    result, device, index, expected, actual = found
+    return Counterexample(tuple(current), result, device, index, expected, actual, seed, profile)
+
+
+def _simpler(current: list[np.ndarray], k: int) -> Iterator[np.ndarray]:
+    """Simpler versions of input `k`, each made from what `current` holds when it is asked for."""
+    yield np.zeros_like(current[k])
+    if not current[k].any():
+        return
+    if current[k].dtype.kind not in "iubc":
+        yield np.rint(current[k].astype(np.float64)).astype(current[k].dtype)
+    size = current[k].size
+    block = size // 2
+    while block and size // block <= 64:
+        for start in range(0, size, block):
+            flat = np.array(current[k]).reshape(-1)
+            if flat[start : start + block].any():
+                flat[start : start + block] = 0
+                yield flat.reshape(current[k].shape)
+        block //= 2
