@@ -60,14 +60,12 @@ def validate_sources(before: Source, after: Source, options: Options) -> Report:
 
 def validate_here(before: Source, after: Source, options: Options) -> Report:
     """`validate_sources` in this process, without a hard limit."""
-    from .read.pairs import check_pair
-    from .read.program import read_program
+    from .read.program import read_pair
     from .report.report import Obstacle, Report
     from .report.verdict import Verdict
 
     try:
-        spec, implementation = (read_program(source.data, name=source.name) for source in (before, after))
-        check_pair(spec, implementation)
+        spec, implementation = read_pair(before.data, after.data, names=(before.name, after.name))
     except ReadError as error:
         if error.kind is not ReadErrorKind.UNSUPPORTED:
             raise

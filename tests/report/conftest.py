@@ -1,11 +1,9 @@
 """One report of each verdict, as the engine would build them."""
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 
+from shardproof.validator.evaluate.compare import Counterexample
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.options import Assumption
 from shardproof.validator.read.ir import Frame, Location
@@ -24,8 +22,8 @@ FRONTIER = Frontier(
 )
 
 
-def _witness() -> Any:
-    return SimpleNamespace(
+def _witness() -> Counterexample:
+    return Counterexample(
         inputs=(np.array([[1.0, float("nan")]]), np.arange(100)),
         result=1,
         device=3,

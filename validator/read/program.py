@@ -33,19 +33,21 @@ def read_program(source: Any, *, name: str | None = None) -> Program:
     return _read(source, name, None)[0]
 
 
-def read_pair(before: Any, after: Any) -> tuple[Program, Program]:
+def read_pair(
+    before: Any, after: Any, *, names: tuple[str | None, str | None] = (None, None)
+) -> tuple[Program, Program]:
     """Reads two programs and refuses them if they cannot be compared.
 
-    Where one file tells no device counts, the other's are taken for it.
+    Where one file tells no device counts, the other's are taken for it. `names` replace the paths in messages.
     """
-    first, first_stated = _read(before, None, None)
-    second, second_stated = _read(after, None, None)
+    first, first_stated = _read(before, names[0], None)
+    second, second_stated = _read(after, names[1], None)
     first_counts, second_counts = _counts(first), _counts(second)
     if first_counts != second_counts:
         if first_stated and not second_stated:
-            second, _ = _read(after, None, first_counts)
+            second, _ = _read(after, names[1], first_counts)
         elif second_stated and not first_stated and first_counts != (1, 1):
-            first, _ = _read(before, None, second_counts)
+            first, _ = _read(before, names[0], second_counts)
     check_pair(first, second)
     return first, second
 
