@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tools.check import IllTyped, check_program
 from tools.mutate import BENIGN, ERRORS, KINDS, Mutant, benign_rewrites, mutants
@@ -125,4 +126,4 @@ def _plain(value: object) -> str:
         ops = [(op.name, [v.number for v in op.operands], sorted(map(str, op.attributes.items()))) for op in value.ops]  # type: ignore[attr-defined]
         return f"{ops} {[v.number for v in value.results]}"  # type: ignore[attr-defined]
     table = getattr(value, "table", value)
-    return f"{table.dtype} {table.tolist()}" if hasattr(table, "tolist") else str(table)
+    return f"{table.dtype} {table.tolist()}" if isinstance(table, np.ndarray) else str(table)

@@ -93,8 +93,8 @@ class Entry:
                 return Expectation.MISCOMPILED if wrong else Expectation.AGREES
         return self.expectation
 
-    def lower(self) -> jax.stages.Lowered:
-        """The traced and lowered program."""
+    def jitted(self) -> Any:
+        """The sharded function."""
         mesh = self.mesh.build()
         shardings = tuple(NamedSharding(mesh, argument.spec) for argument in self.arguments)
         options: dict[str, Any] = {"in_shardings": shardings}
@@ -102,13 +102,22 @@ class Entry:
             options["out_shardings"] = jax.tree.map(
                 lambda spec: NamedSharding(mesh, spec), self.results, is_leaf=lambda leaf: isinstance(leaf, P)
             )
+        return jax.jit(self.function, **options)
+
+    def in_mesh(self) -> contextlib.AbstractContextManager[Any]:
+        """The context that tracing needs: the mesh, for a function that names its axes."""
+        return jax.set_mesh(self.mesh.build()) if self.names_axes else contextlib.nullcontext()
+
+    @property
+    def names_axes(self) -> bool:
+        """Whether the function itself names mesh axes, so that it cannot run without them."""
+        return getattr(self.function, "wants_mesh", False)
+
+    def lower(self) -> jax.stages.Lowered:
+        """The traced and lowered program."""
         structs = [jax.ShapeDtypeStruct(argument.shape, argument.dtype) for argument in self.arguments]
-        with jax.set_mesh(mesh) if _wants_mesh(self.function) else contextlib.nullcontext():
-            return jax.jit(self.function, **options).lower(*structs)
-
-
-def _wants_mesh(function: Callable[..., Any]) -> bool:
-    return getattr(function, "wants_mesh", False)
+        with self.in_mesh():
+            return self.jitted().lower(*structs)
 
 
 def with_mesh(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,53 @@
+"""The zoo's programs compile to pairs the reader understands, and what is told of its miscompiles is true here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tools.zoo import ENTRIES, Expectation
+
+TESTS = Path(__file__).parents[1]
+AGREEING = ("matmul_inner", "mlp_tensor", "uneven_slice_max", "roll_three", "take_rows_clip", "cumsum_sharded")
+
+
+def _python(*arguments: str) -> str:
+    """What a fresh interpreter prints: forced devices must be asked for before JAX's backend starts."""
+    done = subprocess.run([sys.executable, *arguments], cwd=TESTS, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def test_there_are_enough_programs() -> None:
+    assert len(ENTRIES) >= 300
+    assert {one.mesh.size for one in ENTRIES.values()} >= {2, 3, 6, 8}
+
+
+def test_miscompiles_are_as_told() -> None:
+    told = {name: one.expected for name, one in ENTRIES.items() if one.miscompiled_in}
+    assert len(told) == 5
+    found = json.loads(_python("-m", "tools.execute", *told, *AGREEING))
+    for name, expected in told.items():
+        assert (found[name] > 0) == (expected is Expectation.MISCOMPILED), name
+    assert [found[name] for name in AGREEING] == [0] * len(AGREEING)
+
+
+_READ_ALL = """
+from shardproof.validator.read.program import read_program
+from tools.check import check_program
+from tools.zoo import ENTRIES, compile_pair
+for one in ENTRIES.values():
+    pair = compile_pair(one)
+    for data in (pair.before, pair.after):
+        check_program(read_program(data, name=one.name))
+    assert read_program(pair.after).num_devices == one.mesh.size, one.name
+print(len(ENTRIES))
+"""
+
+
+@pytest.mark.slow
+def test_every_pair_is_read_and_well_typed() -> None:
+    assert int(_python("-c", _READ_ALL)) == len(ENTRIES)
