@@ -28,18 +28,21 @@ def tile_vectors(sharding: Sharding) -> list[np.ndarray]:
     return vectors
 
 
-def layout(builder: Builder, shape: tuple[int, ...], sharding: Sharding | None) -> Rel | str:
+def layout(
+    builder: Builder, shape: tuple[int, ...], sharding: Sharding | None, local: tuple[int, ...]
+) -> Rel | str:
     """{[d, i] -> [x]} on the defined part of each device's tensor, or what about the sharding is not modelled.
 
-    A tensor without a sharding is replicated, which is how XLA reads it.
+    A tensor without a sharding is replicated, which is how XLA reads it. `local` is the device tensor's shape.
     """
+    if local_shape(shape, sharding) != local:
+        return f"sharding '{sharding.text if sharding else '{replicated}'}' that gives shards of another shape"
     if sharding is None or sharding.kind is ShardingKind.REPLICATED or not builder.mesh.sizes:
         return builder.local_identity(shape)
     if sharding.kind is not ShardingKind.TILED or sharding.devices is None:
         return f"sharding '{sharding.text}'"
     if np.sort(sharding.devices, axis=None).tolist() != list(range(builder.mesh.num_devices)):
         return f"sharding '{sharding.text}' that does not hold every device once"
-    local = local_shape(shape, sharding)
     store = builder.store
     device = builder.device
     known = store.rel(f"{{[{','.join(device)}] -> [{','.join(device)}]}}")

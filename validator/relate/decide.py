@@ -1,0 +1,155 @@
+"""Deciding one pair by relations: walk the original, walk the partitioned program, compare every result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..read.ir import Program, Result
+from ..relation.build import Builder
+from ..relation.mesh import NO_DEVICES
+from ..relation.store import RelationLimitError
+from .atoms import Atom, AtomKind
+from .context import Context
+from .layout import layout, mesh_for, regions
+from .outputs import Comparison, compare_result
+from .value import AnyVal, Piece, Val
+from .walk import Origin, Walk, WalkTimeoutError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stop:
+    """Where a result's proof stops: an op of the partitioned program whose value has no relation, and why."""
+
+    atom: Atom | None
+    origin: Origin | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """What the relations say of each result, with the walks for explanation.
+
+    `missing` names, per result, a construct that is not modelled and that the result depends on.
+    """
+
+    comparisons: tuple[Comparison | None, ...]
+    missing: tuple[str, ...]
+    stops: tuple[Stop | None, ...]
+    original: Walk
+    device: Walk
+    out_of_time: bool = False
+
+
+def decide(before: Program, after: Program, *, deadline: float | None, assume_in_bounds: bool) -> Decision:
+    """Relate both programs. `None` for a result means that time ran out before it was reached."""
+    context = Context(assume_in_bounds=assume_in_bounds)
+    original = Walk(context, Builder(context.store, NO_DEVICES), True, deadline)
+    device = Walk(
+        context, Builder(context.store, mesh_for(before, after)), False, deadline, num_partitions=after.num_partitions
+    )
+    blocked = ("",) * len(before.results)
+    nothing = (None,) * len(before.results)
+    if before.num_devices > 1 and _holds_device_values(before):
+        blocked = ("device values in the before program",) * len(before.results)
+        return Decision(nothing, blocked, nothing, original, device)
+    try:
+        expected = original.run(before, _logical_parameters(original, before))
+        actual = device.run(after, _device_parameters(original, device, before, after))
+    except WalkTimeoutError:
+        return Decision(nothing, blocked, nothing, original, device, out_of_time=True)
+    comparisons: list[Comparison | None] = []
+    missing, stops = [], []
+    for spec, implementation, want, have in zip(before.results, after.results, expected, actual, strict=True):
+        comparison, problem = _result(original, device, spec, implementation, want, have)
+        comparisons.append(comparison)
+        atoms = [] if comparison is None or comparison.proved else _closure(_roots(comparison, have))
+        problem = problem or _unsupported(original, device, atoms)
+        if comparison is None or not comparison.proved:
+            problem = problem or _unsupported(original, device, _closure(_roots_of(want)))
+        missing.append(problem)
+        stops.append(None if comparison is None or comparison.proved else _stop(device, atoms, comparison))
+    return Decision(tuple(comparisons), tuple(missing), tuple(stops), original, device)
+
+
+def _holds_device_values(program: Program) -> bool:
+    """Manual regions and collectives in the original hold a value a device, which the logical walk does not model."""
+    names = {"stablehlo.partition_id", "stablehlo.replica_id", "stablehlo.collective_permute"}
+    return any(
+        op.name in names or "replica_groups" in op.attributes for region in regions(program.body) for op in region.ops
+    )
+
+
+def _logical_parameters(walk: Walk, program: Program) -> list[AnyVal]:
+    values: list[AnyVal] = []
+    for number, parameter in enumerate(program.parameters):
+        type_ = parameter.value.tensor
+        atom = walk.context.atoms.make(AtomKind.PARAMETER, type_.dtype, type_.rank, number, label=parameter.label)
+        values.append(Val(type_, (Piece(atom, walk.builder.identity(type_.shape)),), walk.points(type_)))
+    return values
+
+
+def _device_parameters(original: Walk, device: Walk, before: Program, after: Program) -> list[AnyVal]:
+    values: list[AnyVal] = []
+    for number, (spec, implementation) in enumerate(zip(before.parameters, after.parameters, strict=True)):
+        logical, local = spec.value.tensor, implementation.value.tensor
+        rel = layout(device.builder, logical.shape, spec.sharding, local.shape)
+        if isinstance(rel, str):
+            values.append(device.not_modelled(local, rel))
+            continue
+        atom = original.context.atoms.make(
+            AtomKind.PARAMETER, logical.dtype, logical.rank, number, label=spec.label
+        )
+        values.append(Val(local, (Piece(atom, rel),), device.store.domain(rel)))
+    return values
+
+
+def _result(
+    original: Walk, device: Walk, spec: Result, implementation: Result, want: AnyVal, have: AnyVal
+) -> tuple[Comparison | None, str]:
+    if not isinstance(want, Val) or not isinstance(have, Val):
+        return None, "a result that is no tensor"
+    demanded = layout(device.builder, spec.value.tensor.shape, spec.sharding, implementation.value.tensor.shape)
+    if isinstance(demanded, str):
+        return None, f"result {demanded}"
+    try:
+        return compare_result(original, device, want, have, demanded), ""
+    except RelationLimitError as limit:
+        return Comparison(False, want.theory, f"too complex to compare: {limit}"), ""
+
+
+def _roots(comparison: Comparison, have: AnyVal) -> tuple[Atom, ...]:
+    return comparison.atoms or _roots_of(have)
+
+
+def _roots_of(value: AnyVal) -> tuple[Atom, ...]:
+    return tuple(piece.atom for piece in value.pieces) if isinstance(value, Val) else ()
+
+
+def _closure(atoms: tuple[Atom, ...]) -> list[Atom]:
+    """The atoms and everything they are made of."""
+    seen: dict[int, Atom] = {}
+    stack = list(atoms)
+    while stack:
+        atom = stack.pop()
+        if atom.number not in seen:
+            seen[atom.number] = atom
+            stack.extend(atom.operands)
+    return [seen[number] for number in sorted(seen)]
+
+
+def _unsupported(original: Walk, device: Walk, atoms: list[Atom]) -> str:
+    for atom in atoms:
+        for walk in (original, device):
+            if atom.number in walk.unsupported:
+                return walk.unsupported[atom.number]
+    return ""
+
+
+def _stop(device: Walk, atoms: list[Atom], comparison: Comparison) -> Stop:
+    """The first term made for the partitioned program that is made of the original's terms only."""
+    fresh = [atom for atom in atoms if atom.number in device.origins]
+    for atom in fresh:
+        if all(other.number not in device.origins for other in _closure(atom.operands)):
+            origin = device.origins[atom.number]
+            return Stop(atom, origin, origin.reason or "no value of the before program is this one")
+    return Stop(None, None, comparison.reason)

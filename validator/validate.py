@@ -1,0 +1,158 @@
+"""The engine: from two programs to a report.
+
+The relations decide what is proved; the reference evaluator decides what is refuted. Neither ever overrules the other:
+a proof is a proof by relations, a refutation is a difference that two arithmetics of the evaluator show.
+"""
+
+from __future__ import annotations
+
+import time
+
+from .evaluate.compare import Counterexample, search_counterexample
+from .evaluate.errors import EvaluationError
+from .ops.record import Theory
+from .options import Assumption, Options
+from .read.ir import UNKNOWN_LOCATION, Location, Op, Program
+from .relate.atoms import Atom
+from .relate.decide import Decision, Stop, decide
+from .report.report import Frontier, Obstacle, OperandRelation, OutputReport, Report, Stats
+from .report.verdict import Verdict
+
+SEARCH_SECONDS = 20.0
+"""How long a counterexample is looked for where there is no proof and no time limit."""
+
+_THEORIES = tuple(Theory)
+
+
+def validate_programs(before: Program, after: Program, options: Options) -> Report:
+    """Decide whether each device of `after` computes its shard of `before`, for all inputs."""
+    start = time.monotonic()
+    deadline = None if options.timeout is None else start + options.timeout
+    in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
+    decision = decide(before, after, deadline=deadline, assume_in_bounds=in_bounds)
+    outputs = [_output(k, before, decision, options.theory) for k in range(len(before.results))]
+    counterexample, notes = None, tuple(before.notes) + tuple(after.notes)
+    if any(_open(decision, k) for k in range(len(outputs))):
+        counterexample, why_not = _search(before, after, options, deadline)
+        notes += (why_not,) if why_not else ()
+    if counterexample is not None:
+        k = counterexample.result
+        message = outputs[k].message or "differs from the before program"
+        outputs[k] = OutputReport(k, outputs[k].label, Verdict.REFUTED, None, outputs[k].location, message)
+    failing = next((k for k, o in enumerate(outputs) if o.verdict is Verdict.REFUTED), None)
+    if failing is None:
+        failing = next((k for k, o in enumerate(outputs) if o.verdict is not Verdict.PROVED), None)
+    rest = {
+        "assumptions": tuple(sorted(options.assumptions, key=lambda a: a.value)),
+        "counterexample": counterexample,
+        "notes": notes,
+        "stats": _stats(decision, time.monotonic() - start),
+    }
+    if failing is not None:
+        rest["message"] = outputs[failing].message
+        rest["frontier"] = _frontier(decision, failing)
+        rest["obstacle"] = None if counterexample is not None else _obstacle(decision, failing, outputs[failing])
+    return Report.over(before.source, after.source, outputs, **rest)
+
+
+def _open(decision: Decision, k: int) -> bool:
+    """Whether the relations leave the result without any proof."""
+    comparison = decision.comparisons[k]
+    return comparison is None or not comparison.proved
+
+
+def _output(k: int, before: Program, decision: Decision, accepted: Theory) -> OutputReport:
+    label = before.results[k].label
+    comparison, stop = decision.comparisons[k], decision.stops[k]
+    if comparison is not None and comparison.proved:
+        if _THEORIES.index(comparison.theory) <= _THEORIES.index(accepted):
+            return OutputReport(k, label, Verdict.PROVED, comparison.theory)
+        message = f"proved only under the theory '{comparison.theory.value}', and '{accepted.value}' is asked for"
+        return OutputReport(k, label, Verdict.NOT_PROVED, None, UNKNOWN_LOCATION, message)
+    location = _location(stop)
+    if decision.missing[k]:
+        return OutputReport(k, label, Verdict.UNSUPPORTED, None, location, f"{decision.missing[k]} is not modelled")
+    if decision.out_of_time:
+        return OutputReport(k, label, Verdict.NOT_PROVED, None, location, "the time limit was reached")
+    reason = comparison.reason if comparison is not None else "not compared"
+    return OutputReport(k, label, Verdict.NOT_PROVED, None, location, f"result {k} {reason}")
+
+
+def _location(stop: Stop | None) -> Location:
+    if stop is not None and stop.origin is not None and stop.origin.op is not None:
+        return stop.origin.op.location
+    return UNKNOWN_LOCATION
+
+
+def _obstacle(decision: Decision, k: int, output: OutputReport) -> Obstacle:
+    comparison = decision.comparisons[k]
+    if comparison is not None and comparison.proved:
+        return Obstacle.THEORY
+    if output.verdict is Verdict.UNSUPPORTED:
+        return Obstacle.UNSUPPORTED
+    if decision.out_of_time:
+        return Obstacle.TIMEOUT
+    stop = decision.stops[k]
+    return Obstacle.LIMIT if stop is not None and stop.reason.startswith("too complex") else Obstacle.NO_RELATION
+
+
+def _search(
+    before: Program, after: Program, options: Options, deadline: float | None
+) -> tuple[Counterexample | None, str]:
+    budget = SEARCH_SECONDS if deadline is None else min(SEARCH_SECONDS, deadline - time.monotonic())
+    if budget <= 0:
+        return None, "no time was left to look for a counterexample"
+    try:
+        found = search_counterexample(
+            before,
+            after,
+            seed=options.seed,
+            budget_seconds=budget,
+            assume_indices_in_bounds=Assumption.INDICES_IN_BOUNDS in options.assumptions,
+        )
+    except EvaluationError as error:
+        return None, f"no counterexample was looked for: {error}"
+    except MemoryError:
+        return None, "no counterexample was looked for: the programs' tensors do not fit in memory"
+    return found, ""
+
+
+def _frontier(decision: Decision, k: int) -> Frontier | None:
+    stop = decision.stops[k]
+    if stop is None or stop.origin is None or stop.origin.op is None:
+        return None
+    op = stop.origin.op
+    value = op.results[0]
+    operands = tuple(
+        OperandRelation(operand.name, _relation_text(decision, op, position))
+        for position, operand in enumerate(op.operands)
+    )
+    return Frontier(op.name, value.name, str(value.type), op.location, stop.reason, operands)
+
+
+def _relation_text(decision: Decision, op: Op, position: int) -> str:
+    known = decision.device.env.get(op.operands[position].number)
+    pieces = getattr(known, "pieces", ())
+    if not pieces:
+        return "unknown"
+    monoid = getattr(known, "monoid", None)
+    parts = [f"{_atom_text(piece.atom)} {piece.rel.map}" for piece in pieces[:3]]
+    more = f" and {len(pieces) - 3} more" if len(pieces) > 3 else ""
+    head = f"{monoid.value.partition('.')[2]} over " if monoid is not None else ""
+    return head + "; ".join(parts) + more
+
+
+def _atom_text(atom: Atom) -> str:
+    return str(atom) or f"term {atom.number}"
+
+
+def _stats(decision: Decision, seconds: float) -> Stats:
+    store = decision.device.store
+    return Stats(
+        seconds=seconds,
+        ops_before=decision.original.ops_walked,
+        ops_after=decision.device.ops_walked,
+        relations=store.misses,
+        memo_hits=store.hits,
+        rules=dict(sorted(decision.device.context.lemmas.items())),
+    )
