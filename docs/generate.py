@@ -50,8 +50,8 @@ def cli_page() -> str:
     parts.append(f"## Exit codes\n\n{_table(('code', 'meaning'), codes)}")
     parts.append(
         "Over several pairs the exit code is the worst one: 70 before 1, then 5, 4 and 3. Ctrl-C ends with 130.\n\n"
-        "The verdict goes to stdout, one line a pair; diagnostics, counts and progress go to stderr. How to read them is\n"
-        "told in [reports.md](reports.md).\n"
+        "The verdict goes to stdout, one line a pair; diagnostics, counts and progress go to stderr.\n"
+        "[reports.md](reports.md) tells how to read them.\n"
     )
     return "\n".join(parts)
 
@@ -60,9 +60,9 @@ def ops_page() -> str:
     parts = [
         NOTICE,
         "# Ops\n",
-        "Every op that is modelled. *proved* tells whether the prover relates it; one that is only evaluated makes a\n"
-        "verdict UNSUPPORTED, as does every op that is not listed and every attribute that is neither modelled nor known\n"
-        "to be without meaning. How to add one is told in [extending.md](extending.md).\n",
+        "Every op that is modelled. *proved* tells whether the prover relates it; one that is only evaluated makes\n"
+        "a verdict UNSUPPORTED, as does every op that is not listed and every attribute that is neither modelled\n"
+        "nor known to be without meaning. [extending.md](extending.md) tells how to add one.\n",
     ]
     for family in Family:
         records = sorted((r for r in RECORDS.values() if r.family is family), key=lambda record: record.name)
@@ -76,15 +76,14 @@ def rules_page() -> str:
     parts = [
         NOTICE,
         "# Rewrite rules\n",
-        "The rules of the e-graph, by the theory they need. A rule says that its two sides are equal wherever its guard\n"
-        "holds; a proof may use the rules of its own theory and of those before it. The notation is explained in\n"
-        "[`validator/egraph/rule.py`](../validator/egraph/rule.py).\n",
+        "The rules of the e-graph, by the theory they need. A rule says that its two sides are equal wherever its\n"
+        "guard holds; a proof may use the rules of its own theory and of those before it. The notation is explained\n"
+        "in [`validator/egraph/rule.py`](../validator/egraph/rule.py).\n",
     ]
     for theory in Theory:
         rules = [rule for rule in RULES if rule.theory is theory]
         rows = [
-            (f"`{rule.name}`", f"`{rule.left}`", f"`{rule.right}`", f"`{rule.guard}`" if rule.guard else "", rule.reason)
-            for rule in rules
+            (_code(rule.name), _code(rule.left), _code(rule.right), _code(rule.guard), rule.reason) for rule in rules
         ]
         head = ("rule", "left", "right", "guard", "reason")
         parts.append(f"## Theory {theory.value}\n\n{_table(head, rows)}")
@@ -108,6 +107,10 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
     lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
 
 
 def _cell(text: str) -> str:

@@ -1,9 +1,14 @@
 """The text of reports, line for line."""
 
+import dataclasses
 import re
+
+import numpy as np
+import pytest
 
 from shardproof.validator.report.report import Report
 from shardproof.validator.report.text import diagnostics, stats_lines, verdict_line
+from shardproof.validator.report.witness import witness_lines
 
 
 def test_a_proof_is_one_line_and_its_notes(proved: Report):
@@ -14,10 +19,17 @@ def test_a_proof_is_one_line_and_its_notes(proved: Report):
 
 
 def test_verbose_tells_every_output(proved: Report):
-    assert diagnostics(proved, verbose=True)[1:] == [
+    assert diagnostics(proved, verbose=True) == [
         "after.mlir: note: output 0 'loss' PROVED (reassociated)",
         "after.mlir: note: output 1 'grad' PROVED (exact)",
+        "after.mlir: note: all_reduce %7 is redundant",
     ]
+
+
+def test_verbose_lists_every_output_once(not_proved: Report, refuted: Report):
+    for report in (not_proved, refuted):
+        lines = [line for line in diagnostics(report, verbose=True) if "note: output " in line]
+        assert len(lines) == len(report.outputs)
 
 
 def test_a_refutation_explains_itself_in_the_fixed_order(refuted: Report):
@@ -33,7 +45,7 @@ def test_a_refutation_explains_itself_in_the_fixed_order(refuted: Report):
         "after.mlir: note: counterexample: output 1 'grad', device 3, element [0, 2]: expected 2.0, got inf "
         "(inputs 'small integers', seed 7)",
         "after.mlir: note: input 0 = float64[1,2] [[1.0, nan]]",
-        "after.mlir: note: input 1 = int64[100] (not shown)",
+        "after.mlir: note: input 1 = int64[100], not shown",
         "after.mlir: note: try: '--replay FILE.py' writes a script that evaluates both programs on these inputs",
         "after.mlir: note: 1 of 2 outputs proved, 20 ops before, 23 after",
     ]
@@ -80,3 +92,19 @@ def test_notebooks_show_the_text(refuted: Report):
     html = refuted._repr_html_()
     assert html.startswith("<pre>REFUTED")
     assert "&#x27;grad&#x27;" in html
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.zeros((2, 40), np.float32), "float32[2,40], all 0.0"),
+        (np.where(np.arange(40) == 7, -3, 0), "int64[40], zero except [7] = -3"),
+        (np.array([[1, 2], [3, 4]]), "int64[2,2] [[1, 2], [3, 4]]"),
+        (np.array(2.5), "float64[] 2.5"),
+        (np.arange(40), "int64[40], not shown"),
+    ],
+)
+def test_inputs_are_told_in_few_words(refuted: Report, value: np.ndarray, text: str):
+    assert refuted.counterexample is not None
+    witness = dataclasses.replace(refuted.counterexample, inputs=(value,))
+    assert list(witness_lines(witness, refuted))[1:] == [f"input 0 = {text}"]

@@ -33,11 +33,10 @@ def diagnostics(report: Report, verbose: bool = False) -> list[str]:
     """What explains the verdict, one line each; for a proof only its notes, and each output when `verbose`."""
     lines = []
     if report.verdict is not Verdict.PROVED:
-        lines += _failure(report)
-    lines += [f"{report.after}: note: {note}" for note in report.notes]
-    if verbose:
+        lines += _failure(report, verbose)
+    elif verbose:
         lines += [_output_line(report, output) for output in report.outputs]
-    return lines
+    return lines + [f"{report.after}: note: {note}" for note in report.notes]
 
 
 def stats_lines(stats: Stats) -> list[str]:
@@ -67,14 +66,15 @@ def _outputs(report: Report) -> str:
     return f"{count} {noun}" if report.verdict is Verdict.PROVED else f"{proved} of {count} {noun} proved"
 
 
-def _failure(report: Report) -> Iterator[str]:
+def _failure(report: Report, verbose: bool) -> Iterator[str]:
     where = _where(report, report.location)
     yield f"{where}: error: {report.message or _default_message(report)}"
-    failing = [output for output in report.outputs if output.verdict is not Verdict.PROVED]
-    for output in failing[:_MAX_OUTPUTS]:
+    listed = [output for output in report.outputs if verbose or output.verdict is not Verdict.PROVED]
+    limit = len(listed) if verbose else _MAX_OUTPUTS
+    for output in listed[:limit]:
         yield _output_line(report, output)
-    if len(failing) > _MAX_OUTPUTS:
-        yield f"{report.after}: note: and {len(failing) - _MAX_OUTPUTS} more outputs that are not proved"
+    if len(listed) > limit:
+        yield f"{report.after}: note: and {len(listed) - limit} more outputs that are not proved"
     if report.frontier is not None:
         yield from _frontier(report, report.frontier)
     if report.counterexample is not None:
@@ -111,7 +111,7 @@ def _frontier(report: Report, frontier: Frontier) -> Iterator[str]:
 def _output_line(report: Report, output: OutputReport) -> str:
     label = f" '{output.label}'" if output.label else ""
     theory = f" ({output.theory.value})" if output.theory is not None else ""
-    message = f": {output.message}" if output.message else ""
+    message = f": {output.message}" if output.message and output.message != report.message else ""
     return (
         f"{_where(report, output.location)}: note: output {output.index}{label} {output.verdict.name}{theory}{message}"
     )

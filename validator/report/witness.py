@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _MAX_SHOWN = 32
 """Inputs of more elements are told by their shape only; a replay script holds them all."""
 
+_MAX_PLACES = 6
+"""An input with no more elements than this that are not zero is told by them, whatever its size."""
+
 
 def witness_lines(witness: Counterexample, report: Report) -> Iterator[str]:
     """What a counterexample shows, then the inputs it takes, one each line."""
@@ -48,17 +51,24 @@ def _input(value: np.ndarray) -> dict[str, Any]:
     return {"shape": list(value.shape), "dtype": str(value.dtype), "values": shown}
 
 
-def _array(value: Any) -> str:
+def _array(value: np.ndarray) -> str:
+    """An input in the fewest words: minimised counterexamples are zero nearly everywhere."""
     array = np.asarray(value)
     kind = f"{array.dtype}[{','.join(map(str, array.shape))}]"
+    if array.size > 1 and (array == array.flat[0]).all():
+        return f"{kind}, all {_scalar(array.flat[0])}"
+    places = np.argwhere(array)
+    if array.size > _MAX_PLACES and len(places) <= _MAX_PLACES:
+        entries = ", ".join(f"{place.tolist()} = {_scalar(array[tuple(place)])}" for place in places)
+        return f"{kind}, zero except {entries}"
     if array.size > _MAX_SHOWN:
-        return f"{kind} (not shown)"
+        return f"{kind}, not shown"
     return f"{kind} {' '.join(repr(array.tolist()).split())}"
 
 
 def _plain(value: Any) -> bool | int | float | str:
     item = np.asarray(value).item()
-    if isinstance(item, float) and not math.isfinite(item) or isinstance(item, complex):
+    if (isinstance(item, float) and not math.isfinite(item)) or isinstance(item, complex):
         return str(item)
     return item if isinstance(item, bool | int | float) else str(item)
 
