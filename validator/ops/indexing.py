@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,20 +20,24 @@ if TYPE_CHECKING:
 def evaluate_dynamic_slice(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     operand, *starts = operands
     sizes = [int(n) for n in op.attributes["slice_sizes"]]
-    clamped = [
-        clamp_start(start, extent - size)
-        for start, extent, size in zip(starts, op.operands[0].tensor.shape, sizes, strict=True)
-    ]
+    clamped = _clamped(machine, op, starts, sizes)
     return [operand[dynamic_window(clamped, sizes)]]
+
+
+def _clamped(machine: Machine, op: Op, starts: list[np.ndarray], sizes: Sequence[int]) -> list[np.ndarray]:
+    """Starts moved to where a window of the given sizes fits into the first operand."""
+    clamped = []
+    for start, extent, size in zip(starts, op.operands[0].tensor.shape, sizes, strict=True):
+        clamped.append(clamp_start(start, extent - size))
+        if not np.array_equal(clamped[-1], start):
+            machine.out_of_bounds.add(f"'{op.name}'")
+    return clamped
 
 
 def evaluate_dynamic_update_slice(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     operand, update, *starts = operands
     sizes = op.operands[1].tensor.shape
-    clamped = [
-        clamp_start(start, extent - size)
-        for start, extent, size in zip(starts, op.operands[0].tensor.shape, sizes, strict=True)
-    ]
+    clamped = _clamped(machine, op, starts, sizes)
     result = np.array(operand)
     result[dynamic_window(clamped, sizes)] = update
     return [result]
@@ -42,7 +47,9 @@ def evaluate_gather(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     operand, indices = operands
     if op.attributes.get("indices_are_sorted"):
         machine.promise_sorted(op, indices)
-    places, order = gather_indices(op, indices)
+    places, order, inside = gather_indices(op, indices)
+    if not inside:
+        machine.out_of_bounds.add(f"'{op.name}'")
     return [operand[places].transpose(order)]
 
 
@@ -59,6 +66,8 @@ def evaluate_scatter(machine: Machine, op: Op, operands: list[Any]) -> list[Any]
     # Window dimensions last, as in `targets`; then only the updates that land.
     flat = [array.transpose(order).reshape(-1) for array in updates]
     landing = targets >= 0
+    if not landing.all():
+        machine.out_of_bounds.add(f"'{op.name}'")
     lanes, targets, flat = lanes[landing], targets[landing], [array[landing] for array in flat]
     if has_duplicates(lanes, targets) and (op.attributes.get("unique_indices") or commutative_op(region) is None):
         machine.undefined.add(f"'{op.name}' with duplicate indices")

@@ -19,6 +19,7 @@ from . import (
 )
 from .collective_relation import RELATIONS as COLLECTIVE
 from .contraction_relation import RELATIONS as CONTRACTION
+from .control_relation import RELATIONS as CONTROL
 from .elementwise_relation import RELATIONS as ELEMENTWISE
 from .elementwise_relation import relate_elementwise
 from .indexing_relation import RELATIONS as INDEXING
@@ -40,7 +41,7 @@ _FAMILIES = (
     opaque,
 )
 
-_RELATIONS = COLLECTIVE | CONTRACTION | ELEMENTWISE | INDEXING | MOVEMENT | ORDER | REDUCTION
+_RELATIONS = COLLECTIVE | CONTRACTION | CONTROL | ELEMENTWISE | INDEXING | MOVEMENT | ORDER | REDUCTION
 
 
 def _with_relation(record: OpRecord) -> OpRecord:

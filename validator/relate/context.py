@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +48,10 @@ class Context:
     rows: dict[Hashable, list[Any]] = field(default_factory=dict)
     """Named row operations by op, attributes and operand atoms."""
     expansions: dict[int, tuple[Piece, ...] | None] = field(default_factory=dict)
+    loops: list[tuple[Any, dict[int, tuple[int, int]]]] = field(default_factory=list)
+    """The original's loops in program order, each with the ranges its counters have inside the body."""
+    root_ranges: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """By atom number: what an unknown integer is known to lie in, at this place of the walk."""
     lemmas: dict[str, int] = field(default_factory=dict)
     """How often each lemma was used, for the report."""
     assume_in_bounds: bool = False
@@ -54,6 +59,18 @@ class Context:
 
     def used(self, lemma: str) -> None:
         self.lemmas[lemma] = self.lemmas.get(lemma, 0) + 1
+
+    @contextmanager
+    def bounded(self, ranges: Mapping[int, tuple[int, int]]) -> Iterator[None]:
+        """Unknown integers have these ranges inside the `with` block, and what they had before after it."""
+        before = self.root_ranges
+        self.root_ranges = {**before, **ranges}
+        self.expansions.clear()
+        try:
+            yield
+        finally:
+            self.root_ranges = before
+            self.expansions.clear()
 
     def define(self, atom: Atom, pieces: tuple[Piece, ...], monoid: Monoid | None, levels: int) -> None:
         """Remember what a named atom stands for, so that equal values of the other program find it."""

@@ -50,7 +50,7 @@ def _root(walk: Walk, atom: Atom) -> Piece:
     names = [f"z{k}" for k in range(atom.arity)]
     if atom.kind is AtomKind.INTEGER:
         return Piece(atom, walk.store.rel("{[n] -> [n]}"))
-    low, high = atom.dtype.integer_range
+    low, high = context.root_ranges.get(atom.number, atom.dtype.integer_range)
     guarded = context.atoms.guard(context.atoms.integer(atom.dtype), (atom,))
     inner = ",".join(["t", *names, "t"])
     return Piece(guarded, walk.store.rel(f"{{[{','.join(names)}] -> [{inner}] : {low} <= t <= {high}}}"))

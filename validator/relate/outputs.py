@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..ops.record import Theory
 from ..relation.store import Dom, Rel
@@ -10,7 +11,9 @@ from .atoms import Atom
 from .fold import resolve
 from .moves import as_sum, gathered, read_through
 from .value import Val, strongest
-from .walk import Walk
+
+if TYPE_CHECKING:
+    from .walk import Walk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +36,11 @@ def compare_result(original: Walk, device: Walk, expected: Val, actual: Val, dem
     # either side may have been given a name by a later op of the original
     folded = _compare(device, resolve(original, expected), resolve(device, actual), demanded)
     return folded if folded.proved or folded.atoms else plain
+
+
+def compare_values(device: Walk, expected: Val, actual: Val, demanded: Rel) -> Comparison:
+    """Like `compare_result`, inside a loop that both programs have."""
+    return compare_result(device, device, expected, actual, demanded)
 
 
 def _compare(device: Walk, expected: Val, actual: Val, demanded: Rel) -> Comparison:

@@ -1,0 +1,12 @@
+"""How control flow relates: see `relate/loops.py` and `relate/branches.py` for the lemmas."""
+
+from __future__ import annotations
+
+from ..relate.branches import relate_branches
+from ..relate.loops import relate_loop
+
+RELATIONS = {
+    "stablehlo.while": relate_loop,
+    "stablehlo.case": relate_branches,
+    "stablehlo.if": relate_branches,
+}

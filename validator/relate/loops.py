@@ -1,0 +1,276 @@
+"""Loops: one loop of the partitioned program paired with one of the original.
+
+Lemma *loop induction*: let the original's loop carry u_1 … u_n and the device's loop v_1 … v_n. If v_k = u_k read
+through H_k holds for the initial values, and from v_k = u_k through H_k at the start of an iteration it follows that
+the conditions are equal on every device and that it holds at the end, then both loops run equally often and it holds
+for the results. H_k is a guess (from shardings, from the initial values, or replicated); the three checks prove.
+Lemma *counter range*: a carried integer that starts at c, grows by a positive step and is tested by `i < n` lies in
+[c, n-1] inside the body. Theory: exact, plus what the checks need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..ops.record import Theory
+from ..read.attributes import Comparison as Direction
+from ..read.ir import Op, TensorType
+from ..relation.store import Rel
+from .atoms import Atom, AtomKind
+from .layout import layout
+from .outputs import compare_values
+from .value import AnyVal, Piece, Val, strongest
+
+if TYPE_CHECKING:
+    from .walk import Walk
+
+MAX_ATTEMPTS = 6
+"""Guesses tried for one carried value."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """One loop of the original: atoms for what it carries, and what its condition and body give from them."""
+
+    op: Op
+    carried: tuple[int, ...]
+    """Positions that change; the others are the initial values throughout."""
+    atoms: tuple[Atom, ...]
+    initial: tuple[Val, ...]
+    condition: Val
+    body: tuple[Val, ...]
+    results: tuple[Atom, ...]
+
+
+def relate_loop(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
+    """A while loop of either program."""
+    if any(not isinstance(value, Val) for value in values):
+        return _refuse(walk, op, "a loop that carries tokens or tuples")
+    initial = [value for value in values if isinstance(value, Val)]
+    if walk.is_original:
+        return _original(walk, op, initial)
+    return _device(walk, op, initial)
+
+
+def _refuse(walk: Walk, op: Op, construct: str) -> list[AnyVal]:
+    return [walk.not_modelled(result.type, construct) for result in op.results]
+
+
+def varying(op: Op) -> tuple[int, ...]:
+    """Positions of carried values that the body does not simply hand on."""
+    body = op.regions[1]
+    return tuple(
+        k for k, (a, r) in enumerate(zip(body.arguments, body.results, strict=True)) if a.number != r.number
+    )
+
+
+def _original(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
+    initial = [walk.close(value, "initial value of a loop") for value in initial]
+    carried = varying(op)
+    atoms: list[Atom] = []
+    arguments: list[AnyVal] = list(initial)
+    for k in carried:
+        value = _named(walk, initial[k].type, f"carried {op.results[k].name}")
+        atoms.append(value.pieces[0].atom)
+        arguments[k] = value
+    condition = _region(walk, op, 0, arguments)[0]
+    counters = _counter_ranges(op, carried, atoms, initial, condition, walk)
+    with walk.context.bounded(counters):
+        body = _region(walk, op, 1, arguments)
+    if not isinstance(condition, Val) or any(not isinstance(body[k], Val) for k in carried):
+        return _refuse(walk, op, "a loop that carries tokens or tuples")
+    results = [_named(walk, initial[k].type, f"loop result {op.results[k].name}") for k in carried]
+    loop = Loop(
+        op,
+        carried,
+        tuple(atoms),
+        tuple(initial),
+        walk.close(condition, "condition of a loop"),
+        tuple(value for k in carried if isinstance(value := body[k], Val)),
+        tuple(result.pieces[0].atom for result in results),
+    )
+    walk.context.loops.append((loop, counters))
+    output: list[AnyVal] = list(initial)
+    for k, result in zip(carried, results, strict=True):
+        output[k] = result
+    return output
+
+
+def _named(walk: Walk, type_: TensorType, label: str) -> Val:
+    points = walk.points(type_)
+    atom = walk.context.atoms.fresh(AtomKind.NAMED, type_.dtype, points.arity, (), label=label)
+    walk.note_fresh(atom)
+    return Val(type_, (Piece(atom, walk.store.identity_on(points)),), points)
+
+
+def _region(walk: Walk, op: Op, number: int, arguments: Sequence[AnyVal]) -> list[AnyVal]:
+    region = op.regions[number]
+    for argument, value in zip(region.arguments, arguments, strict=True):
+        walk.env[argument.number] = value
+    walk.region(region)
+    return [walk.env[result.number] for result in region.results]
+
+
+def _counter_ranges(
+    op: Op, carried: Sequence[int], atoms: Sequence[Atom], initial: Sequence[Val], condition: AnyVal, walk: Walk
+) -> dict[int, tuple[int, int]]:
+    """By atom number: the range inside the body of each counter that lemma *counter range* applies to."""
+    if not isinstance(condition, Val) or len(condition.pieces) != 1:
+        return {}
+    test = condition.pieces[0].atom
+    operation = walk.operation_of(test) if test.kind is AtomKind.LIFT else None
+    if operation is None or operation[0] != "stablehlo.compare" or len(test.operands) != 2:
+        return {}
+    if operation[1].get("comparison_direction") is not Direction.LT:
+        return {}
+    counter, limit = test.operands
+    if counter not in atoms or limit.kind is not AtomKind.CONSTANT or not isinstance(limit.data, tuple):
+        return {}
+    position = carried[atoms.index(counter)]
+    start = walk.store.constant_range(initial[position].pieces[0].rel)
+    if initial[position].pieces[0].atom.kind is not AtomKind.INTEGER or start is None or len(initial[position].pieces) > 1:
+        return {}
+    step = _step(op, position)
+    high = int(limit.data[1]) - 1
+    if step is None or step <= 0 or high + step > counter.dtype.integer_range[1] or start[0] > high:
+        return {}
+    return {counter.number: (start[0], high)}
+
+
+def _step(op: Op, position: int) -> int | None:
+    """What the body adds to a carried value in every iteration, if it is `argument + constant`."""
+    body = op.regions[1]
+    definitions = {result.number: inner for inner in body.ops for result in inner.results}
+    add = definitions.get(body.results[position].number)
+    if add is None or add.name != "stablehlo.add":
+        return None
+    others = [operand for operand in add.operands if operand.number != body.arguments[position].number]
+    if len(others) != 1:
+        return None
+    constant = definitions.get(others[0].number)
+    if constant is None or constant.name != "stablehlo.constant":
+        return None
+    return int(constant.attributes["value"].reshape(-1)[0])
+
+
+def _device(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
+    carried = varying(op)
+    types = [initial[k].type.dtype for k in carried]
+    for loop, counters in walk.context.loops:
+        if len(loop.carried) != len(carried) or [a.dtype for a in loop.atoms] != types:
+            continue
+        if [value.type.rank for value in (initial[k] for k in carried)] != [a.arity for a in loop.atoms]:
+            continue
+        found = _pair(walk, op, carried, initial, loop, counters)
+        if found is not None:
+            walk.context.used("loop induction")
+            output: list[AnyVal] = list(initial)
+            for k, value in zip(carried, found, strict=True):
+                output[k] = value
+            return output
+    reason = "no loop of the before program carries these values"
+    return [walk.unrelated(result.tensor, reason) for result in op.results]
+
+
+def _pair(
+    walk: Walk,
+    op: Op,
+    carried: Sequence[int],
+    initial: Sequence[Val],
+    loop: Loop,
+    counters: dict[int, tuple[int, int]],
+) -> list[Val] | None:
+    """The device loop's results through the original's, if the induction goes through."""
+    guesses: list[list[Rel]] = []
+    for position, k in enumerate(carried):
+        options = [
+            rel
+            for rel in _guesses(walk, loop, position, initial[k])
+            if _holds(walk, loop.initial[loop.carried[position]], initial[k], rel)
+        ]
+        if not options:
+            return None
+        guesses.append(options)
+    chosen = [0] * len(carried)
+    for _ in range(MAX_ATTEMPTS):
+        rels = [options[choice] for options, choice in zip(guesses, chosen, strict=True)]
+        failing, theory = _check(walk, op, carried, initial, loop, counters, rels)
+        if not failing:
+            return [
+                Val(initial[k].type, (Piece(atom, rel),), walk.store.domain(rel), theory=theory)
+                for k, atom, rel in zip(carried, loop.results, rels, strict=True)
+            ]
+        progress = False
+        for position in failing:
+            if chosen[position] + 1 < len(guesses[position]):
+                chosen[position] += 1
+                progress = True
+        if not progress:
+            return None
+    return None
+
+
+def _guesses(walk: Walk, loop: Loop, position: int, value: Val) -> Iterator[Rel]:
+    """How the device's carried value may relate to the original's, likely ones first."""
+    result = loop.op.results[loop.carried[position]].tensor
+    seen: list[Rel] = []
+    shardings = loop.op.shardings
+    if shardings:
+        annotated = layout(walk.builder, result.shape, shardings[loop.carried[position]], value.type.shape)
+        if not isinstance(annotated, str):
+            seen.append(annotated)
+            yield annotated
+    if result.shape == value.type.shape:
+        replicated = walk.builder.local_identity(result.shape)
+        if replicated not in seen:
+            seen.append(replicated)
+            yield replicated
+    start = loop.initial[loop.carried[position]]
+    for mine in value.pieces:
+        for theirs in start.pieces:
+            if mine.atom is theirs.atom and theirs.rel.arity_out:
+                rel = walk.store.compose(mine.rel, walk.store.reverse(theirs.rel))
+                if walk.store.single_valued(rel) and rel not in seen:
+                    seen.append(rel)
+                    yield rel
+
+
+def _holds(walk: Walk, expected: Val, actual: Val, rel: Rel) -> bool:
+    return compare_values(walk, expected, actual, rel).proved
+
+
+def _check(
+    walk: Walk,
+    op: Op,
+    carried: Sequence[int],
+    initial: Sequence[Val],
+    loop: Loop,
+    counters: dict[int, tuple[int, int]],
+    rels: Sequence[Rel],
+) -> tuple[list[int], Theory]:
+    """Positions at which the induction step fails (all of them if the condition does), and the theory it needs."""
+    store = walk.store
+    arguments: list[AnyVal] = list(initial)
+    for k, atom, rel in zip(carried, loop.atoms, rels, strict=True):
+        arguments[k] = Val(initial[k].type, (Piece(atom, rel),), store.domain(rel))
+    everywhere = list(range(len(carried)))
+    condition = _region(walk, op, 0, arguments)[0]
+    if not isinstance(condition, Val):
+        return everywhere, Theory.EXACT
+    tested = compare_values(walk, loop.condition, condition, walk.builder.local_identity(()))
+    if not tested.proved:
+        return everywhere, Theory.EXACT
+    with walk.context.bounded(counters):
+        body = _region(walk, op, 1, arguments)
+        failing: list[int] = []
+        theories = [tested.theory, *(initial[k].theory for k in carried)]
+        for position, (k, rel) in enumerate(zip(carried, rels, strict=True)):
+            value = body[k]
+            result = compare_values(walk, loop.body[position], value, rel) if isinstance(value, Val) else None
+            if result is None or not result.proved:
+                failing.append(position)
+            else:
+                theories.append(result.theory)
+    return failing, strongest(theories)
