@@ -16,8 +16,9 @@ from .naming import Namer, Row, findings
 from .normal_form import Finding
 from .oracle import Oracle
 from .outcome import Limits, RunReport, Step, StopReason, UnsoundMerge, Why
+from .rule import Use
 from .rules import BY_NAME, THEORIES
-from .schema import CHILDREN, TABLES, combined, holds, program
+from .schema import CHILDREN, TABLES, combined, holds, program, question_of, rule_of
 
 TermId = int
 Edge = tuple[int | None, TermId]
@@ -210,21 +211,32 @@ class TermGraph:
     def _run(
         self, theory: Theory, expanding: bool, started: float, fired: dict[str, int]
     ) -> tuple[StopReason, int]:
-        iterations, asked = 0, set()
+        iterations = 0
+        asked: set[str] = set()
+        ordinary = Use.EXPANDING if expanding else Use.ALWAYS
+        use, moved = ordinary, True
         while True:
             self.flush()
-            updated, matches = self._engine.step(combined(theory, expanding))
+            updated, matches = self._engine.step(combined(theory, use))
             iterations += 1
             for name, count in matches.items():
-                if count and name in BY_NAME:
-                    fired[name] = fired.get(name, 0) + count
-                elif count:
-                    asked.add(name.rpartition(" ")[2])
+                rule, question = rule_of(name), question_of(name)
+                if count and rule is not None:
+                    fired[rule] = fired.get(rule, 0) + count
+                elif count and question is not None:
+                    asked.add(question)
             if updated:
-                self._forms_stale, self._index = True, None
+                self._forms_stale, self._index, moved = True, None, True
             elif self._answer(asked):
                 asked.clear()
-            elif not self._forms_stale or not self._compare_forms(theory, fired):
+                moved = True
+            elif use is ordinary and moved:  # at rest: let what exists meet
+                use, moved = Use.MEETING, False
+            elif moved:
+                use = ordinary
+            elif self._forms_stale and self._compare_forms(theory, fired):
+                use, moved = ordinary, True
+            else:
                 return StopReason.SATURATED, iterations
             if iterations >= self.limits.iterations:
                 return StopReason.ITERATION_LIMIT, iterations

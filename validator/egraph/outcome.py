@@ -20,7 +20,7 @@ class Limits:
     Time is looked at between iterations, so one iteration may overrun it.
     """
 
-    iterations: int = 60
+    iterations: int = 300
     nodes: int = 300_000
     seconds: float = 10.0
 

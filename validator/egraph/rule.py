@@ -51,8 +51,12 @@ class Use(enum.Enum):
 
     ALWAYS = "always"
     """In every run; makes its right side."""
+    RETIRING = "retiring"
+    """In every run; no rule looks at the left side again. For sides so simple that nothing is lost."""
     MEETING = "meeting"
-    """In every run, but only joins two sides that both exist."""
+    """In every run, each time the others have come to rest; only joins two sides that both exist."""
+    FOLLOWING = "following"
+    """As MEETING, but it is enough that the operand of the right side exists. Expanding runs make that too."""
     EXPANDING = "expanding"
     """Only in runs that ask for it: its new terms grow with the square of the depth."""
 

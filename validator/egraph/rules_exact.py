@@ -15,8 +15,16 @@ def _exact(name: str, left: str, right: str, guard: str, reason: str) -> Rule:
     return Rule(name, left, right, guard, Theory.EXACT, reason)
 
 
+def _following(name: str, left: str, right: str, guard: str, reason: str) -> Rule:
+    return Rule(name, left, right, guard, Theory.EXACT, reason, use=Use.FOLLOWING)
+
+
 def _expanding(name: str, left: str, right: str, guard: str, reason: str) -> Rule:
     return Rule(name, left, right, guard, Theory.EXACT, reason, use=Use.EXPANDING)
+
+
+def _retiring(name: str, left: str, right: str, guard: str, reason: str) -> Rule:
+    return Rule(name, left, right, guard, Theory.EXACT, reason, use=Use.RETIRING)
 
 
 def _meeting(name: str, left: str, right: str, guard: str, reason: str) -> Rule:
@@ -24,21 +32,22 @@ def _meeting(name: str, left: str, right: str, guard: str, reason: str) -> Rule:
 
 
 VIEWS = (
-    _exact(    "view-identity",              "(view r x)",                                         "x",                                           "identity r",                                     "every point reads itself"),
+    _retiring( "view-identity",              "(view r x)",                                         "x",                                           "identity r",                                     "every point reads itself"),
     _exact(    "view-of-view",               "(view r (view s x))",                                "(view q x)",                                  "compose r s q",                                  "reading twice is reading through the composite"),
-    _exact(    "view-of-constant",           "(view r (const c))",                                 "(const c)",                                   "",                                               "a constant is the same at every point"),
+    _retiring( "view-of-constant",           "(view r (const c))",                                 "(const c)",                                   "",                                               "a constant is the same at every point"),
     _expanding("view-into-unary",            "(view r (f@d:e x))",                                 "(f@d:e (view r x))",                          "",                                               "an elementwise op acts at each point alone"),
     _expanding("view-into-binary",           "(view r (f@d:e x y))",                               "(f@d:e (view r x) (view r y))",               "",                                               "an elementwise op acts at each point alone"),
     _expanding("view-into-ternary",          "(view r (f@d:e x y z))",                             "(f@d:e (view r x) (view r y) (view r z))",    "",                                               "an elementwise op acts at each point alone"),
-    _exact(    "view-out-of-unary",          "(f@d:e (view r x))",                                 "(view r (f@d:e x))",                          "",                                               "an elementwise op acts at each point alone"),
-    _exact(    "view-out-of-binary",         "(f@d:e (view r x) (view r y))",                      "(view r (f@d:e x y))",                        "",                                               "an elementwise op acts at each point alone"),
-    _exact(    "view-out-of-binary-left",    "(f@d:e (view r x) (const@d c))",                     "(view r (f@d:e x (const@d c)))",              "",                                               "a constant is the same at every point"),
-    _exact(    "view-out-of-binary-right",   "(f@d:e (const@d c) (view r x))",                     "(view r (f@d:e (const@d c) x))",              "",                                               "a constant is the same at every point"),
-    _exact(    "view-out-of-ternary",        "(f@d:e (view r x) (view r y) (view r z))",           "(view r (f@d:e x y z))",                      "",                                               "an elementwise op acts at each point alone"),
-    _exact(    "view-out-of-ternary-left",   "(f@d:e (view r x) (view r y) (const@d c))",          "(view r (f@d:e x y (const@d c)))",            "",                                               "a constant is the same at every point"),
-    _exact(    "view-out-of-ternary-right",  "(f@d:e (view r x) (const@d c) (view r y))",          "(view r (f@d:e x (const@d c) y))",            "",                                               "a constant is the same at every point"),
-    _exact(    "view-out-of-ternary-first",  "(f@d:e (view r x) (const@d c) (const@d k))",         "(view r (f@d:e x (const@d c) (const@d k)))",  "",                                               "a constant is the same at every point"),
-    _exact(    "view-out-of-ternary-middle", "(f@d:e (const@d c) (view r x) (const@d k))",         "(view r (f@d:e (const@d c) x (const@d k)))",  "",                                               "a constant is the same at every point"),
+    _following("view-out-of-unary",          "(f@d:e (view r x))",                                 "(view r (f@d:e x))",                          "",                                               "an elementwise op acts at each point alone"),
+    _following("view-out-of-binary",         "(f@d:e (view r x) (view r y))",                      "(view r (f@d:e x y))",                        "",                                               "an elementwise op acts at each point alone"),
+    _following("view-out-of-binary-left",    "(f@d:e (view r x) (const@d c))",                     "(view r (f@d:e x (const@d c)))",              "",                                               "a constant is the same at every point"),
+    _following("view-out-of-binary-right",   "(f@d:e (const@d c) (view r x))",                     "(view r (f@d:e (const@d c) x))",              "",                                               "a constant is the same at every point"),
+    _following("view-out-of-ternary",        "(f@d:e (view r x) (view r y) (view r z))",           "(view r (f@d:e x y z))",                      "",                                               "an elementwise op acts at each point alone"),
+    _following("view-out-of-ternary-left",   "(f@d:e (view r x) (view r y) (const@d c))",          "(view r (f@d:e x y (const@d c)))",            "",                                               "a constant is the same at every point"),
+    _following("view-out-of-ternary-right",  "(f@d:e (view r x) (const@d c) (view r y))",          "(view r (f@d:e x (const@d c) y))",            "",                                               "a constant is the same at every point"),
+    _following("view-out-of-ternary-first",  "(f@d:e (view r x) (const@d c) (const@d k))",         "(view r (f@d:e x (const@d c) (const@d k)))",  "",                                               "a constant is the same at every point"),
+    _following("view-out-of-ternary-middle", "(f@d:e (const@d c) (view r x) (const@d k))",         "(view r (f@d:e (const@d c) x (const@d k)))",  "",                                               "a constant is the same at every point"),
+    _meeting(  "view-meets-unary",           "(view r (f@d:e (view s x)))",                        "(f@d:e (view s1 x))",                         "compose r s s1",                                 "an elementwise op acts at each point alone"),
     _meeting(  "view-meets-binary",          "(view r (f@d:e (view s x) (view t y)))",             "(f@d:e (view s1 x) (view t1 y))",             "compose r s s1, compose r t t1",                 "an elementwise op acts at each point alone"),
     _meeting(  "view-meets-binary-left",     "(view r (f@d:e (view s x) y))",                      "(f@d:e (view s1 x) (view r y))",              "compose r s s1",                                 "an elementwise op acts at each point alone"),
     _meeting(  "view-meets-binary-right",    "(view r (f@d:e x (view t y)))",                      "(f@d:e (view r x) (view t1 y))",              "compose r t t1",                                 "an elementwise op acts at each point alone"),

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from ..ops.record import Theory
 from .rule import GUARDS, Kind, Node, Pattern, Rule, Sort, Use, is_variable
-from .rules import RULES, THEORIES, up_to
+from .rules import BY_NAME, RULES, THEORIES, up_to
 
 TABLES = {1: "Un", 2: "Bin", 3: "Tern"}
 """The table of an op by its number of operands."""
@@ -60,6 +60,10 @@ _TERMS = """
 """
 
 
+RUNS = (Use.ALWAYS, Use.MEETING, Use.EXPANDING)
+"""The uses that have rulesets of their own."""
+
+
 def wanted(guard: str) -> str:
     """The relation that collects the questions of a guard that the host answers."""
     return f"want-{guard}"
@@ -104,14 +108,12 @@ def _clause(clause: tuple[str, ...]) -> str:
     return f"({holds(clause[0])} {' '.join(cells)})"
 
 
-def compile_rule(rule: Rule) -> Iterator[str]:
-    """The egglog rule, and before it one rule for each question its guard asks the host."""
+def compile_rule(rule: Rule, use: Use) -> Iterator[str]:
+    """The egglog rule for one use, and before it one rule for each question its guard asks the host."""
     left, right = rule.patterns
     assert isinstance(left, Node), f"{rule.name}: the left side is a variable"
+    ruleset = _ruleset(rule.theory, use)
     known = [f"(= whole {_expression(left)})"]
-    if rule.use is Use.MEETING:
-        known.append(f"(= other {_expression(right)})")
-    ruleset = _ruleset(rule.theory, rule.use)
     known += [_clause(clause) for clause in rule.guards if not GUARDS[clause[0]].demanded]
     for position, clause in enumerate(rule.guards):
         guard = GUARDS[clause[0]]
@@ -119,32 +121,57 @@ def compile_rule(rule: Rule) -> Iterator[str]:
             question = clause[1 : len(clause) - guard.outputs]
             cells = " ".join(_name(name, sort) for name, sort in zip(question, guard.cells, strict=False))
             action = f"({wanted(clause[0])} {cells})"
-            asking = f"{rule.name}?{position} {clause[0]}"
+            asking = f"{use.value} {rule.name}?{position} {clause[0]}"
             yield f'(rule ({" ".join(known)}) ({action}) :ruleset {ruleset} :name "{asking}")'
             known.append(_clause(clause))
+    if use is Use.MEETING:
+        known.append(f"(= made {_expression(right)})")
+    elif use is Use.FOLLOWING:
+        assert isinstance(right, Node), f"{rule.name}: the right side has no operand"
+        known.append(f"(= made {_expression(right.arguments[-1])})")
     actions = f'(union whole {_expression(right)}) (fired "{rule.name}" whole)'
-    yield f'(rule ({" ".join(known)}) ({actions}) :ruleset {ruleset} :name "{rule.name}")'
+    if use is Use.RETIRING:
+        actions += f" (subsume {_expression(left)})"
+    yield f'(rule ({" ".join(known)}) ({actions}) :ruleset {ruleset} :name "{use.value} {rule.name}")'
+
+
+def rule_of(name: str) -> str | None:
+    """The rule behind an egglog rule's name; None for rules that ask or build."""
+    words = name.split(" ")
+    return words[1] if len(words) == 2 and words[1] in BY_NAME else None
+
+
+def question_of(name: str) -> str | None:
+    """The guard whose questions an egglog rule writes; None for other rules."""
+    words = name.split(" ")
+    return words[2] if len(words) == 3 and words[2] in GUARDS else None
+
+
+_RULESETS = {Use.RETIRING: Use.ALWAYS, Use.FOLLOWING: Use.MEETING}
+"""Uses that share the ruleset of another one."""
 
 
 def _ruleset(theory: Theory, use: Use) -> str:
-    return f"{theory.value}-expanding" if use is Use.EXPANDING else theory.value
+    return f"{theory.value}-{_RULESETS.get(use, use).value}"
 
 
-def combined(theory: Theory, expanding: bool) -> str:
-    """The ruleset of a theory together with those below it."""
-    return f"up-to-{theory.value}-expanding" if expanding else f"up-to-{theory.value}"
+def combined(theory: Theory, use: Use) -> str:
+    """The ruleset of a theory with those below it, for one of RUNS; expanding runs hold the ordinary rules too."""
+    return f"up-to-{_ruleset(theory, use)}"
 
 
 def program() -> str:
     """The whole egglog program."""
     lines = [_TERMS, *_relations()]
-    lines += [f"(ruleset {_ruleset(theory, use)})" for theory in THEORIES for use in (Use.ALWAYS, Use.EXPANDING)]
+    lines += [f"(ruleset {_ruleset(theory, use)})" for theory in THEORIES for use in RUNS]
     for rule in RULES:
         if rule.kind is Kind.REWRITE:
-            lines += compile_rule(rule)
+            lines += compile_rule(rule, rule.use)
+            if rule.use is Use.FOLLOWING:
+                lines += compile_rule(rule, Use.EXPANDING)
     for theory in THEORIES:
-        for expanding in (False, True):
-            uses = (Use.ALWAYS, Use.EXPANDING) if expanding else (Use.ALWAYS,)
-            members = " ".join(_ruleset(member, use) for member in up_to(theory) for use in uses)
-            lines.append(f"(unstable-combined-ruleset {combined(theory, expanding)} {members})")
+        for use in RUNS:
+            uses = (Use.ALWAYS, Use.EXPANDING) if use is Use.EXPANDING else (use,)
+            members = " ".join(_ruleset(member, part) for member in up_to(theory) for part in uses)
+            lines.append(f"(unstable-combined-ruleset {combined(theory, use)} {members})")
     return "\n".join(lines)
