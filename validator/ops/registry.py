@@ -24,6 +24,7 @@ from .elementwise_relation import RELATIONS as ELEMENTWISE
 from .elementwise_relation import relate_elementwise
 from .indexing_relation import RELATIONS as INDEXING
 from .movement_relation import RELATIONS as MOVEMENT
+from .opaque_relation import RELATIONS as OPAQUE
 from .order_relation import RELATIONS as ORDER
 from .record import Family, OpRecord, table
 from .reduction_relation import RELATIONS as REDUCTION
@@ -41,7 +42,7 @@ _FAMILIES = (
     opaque,
 )
 
-_RELATIONS = COLLECTIVE | CONTRACTION | CONTROL | ELEMENTWISE | INDEXING | MOVEMENT | ORDER | REDUCTION
+_RELATIONS = COLLECTIVE | CONTRACTION | CONTROL | ELEMENTWISE | INDEXING | MOVEMENT | OPAQUE | ORDER | REDUCTION
 
 
 def _with_relation(record: OpRecord) -> OpRecord:

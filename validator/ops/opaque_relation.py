@@ -1,0 +1,152 @@
+"""How custom calls relate: a contract per target; without one, equal on wholly equal operands and nothing more."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..read.ir import Op, TensorType, TupleType
+from ..relate.keys import frozen_attributes
+from ..relate.rows import RowOperand, relate_rows
+from ..relate.value import AnyVal, TokenVal, TupleVal, Val
+from ..relation.build import names
+
+if TYPE_CHECKING:
+    from ..relate.walk import Walk
+
+
+class Contract(enum.Enum):
+    """What is known of a custom call beyond being a function of its operands and attributes."""
+
+    IDENTITY = "its first operand"
+    MATRICES = "each matrix of the two last dimensions by itself"
+    LAST_ROWS = "each row of the last dimension by itself"
+    NORM = "each line along the dimension of backend_config by itself, with one scale for all"
+    MANUAL = "a boundary between logical and device values"
+
+
+CONTRACTS: dict[str, Contract] = {
+    **dict.fromkeys(
+        (
+            "AwsNeuronTransferWithStaticRing",
+            "LayoutConstraint",
+            "MoveToDevice",
+            "MoveToHost",
+            "Sharding",
+            "annotate_device_placement",
+        ),
+        Contract.IDENTITY,
+    ),
+    "AwsNeuronRmsNorm": Contract.NORM,
+    "SPMDFullToShardShape": Contract.MANUAL,
+    "SPMDShardToFullShape": Contract.MANUAL,
+    "TopK": Contract.LAST_ROWS,
+    **{
+        f"lapack_{kind}{name}_ffi": Contract.MATRICES
+        for kind in "sdcz"
+        for name in ("potrf", "trsm", "getrf", "geqrf", "gesdd", "gees", "geev", "gehrd")
+    },
+    **{f"lapack_{kind}{name}_ffi": Contract.MATRICES for kind in "sd" for name in ("orgqr", "syevd", "sytrd")},
+    **{f"lapack_{kind}{name}_ffi": Contract.MATRICES for kind in "cz" for name in ("ungqr", "heevd", "hetrd")},
+}
+
+
+def relate_custom_call(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
+    target = str(op.attributes.get("call_target_name", ""))
+    contract = CONTRACTS.get(target)
+    types = _flat_types(op)
+    tensors = [value for value in values if isinstance(value, Val)]
+    if contract is Contract.IDENTITY and len(values) == len(op.results) and not isinstance(op.results[0].type, TupleType):
+        return values
+    effect = bool(op.attributes.get("has_side_effect", False))
+    if contract is Contract.MANUAL or effect or types is None or len(tensors) != len(values):
+        return [walk.not_modelled(r.type, f"custom call '{target}'") for r in op.results]
+    wanted = [name for name in op.attributes if name in _MEANING]
+    key = (op.name, frozen_attributes(op.attributes, wanted))
+    if contract is Contract.NORM:
+        flat = _norm(walk, op, tensors, types, key)
+    else:
+        flat = _rows(walk, tensors, types, key, _row_rank(contract, tensors))
+    if isinstance(op.results[0].type, TupleType):
+        return [TupleVal(tuple(flat))]
+    return flat
+
+
+_MEANING = frozenset({"backend_config", "call_target_name", "operand_layouts", "result_layouts", "mhlo.backend_config"})
+
+
+def _flat_types(op: Op) -> list[TensorType] | None:
+    """The tensors a call returns, whether as results or as one tuple; None where it returns anything else."""
+    only = op.results[0].type if len(op.results) == 1 else None
+    elements: Sequence[object] = only.elements if isinstance(only, TupleType) else [r.type for r in op.results]
+    types = [element for element in elements if isinstance(element, TensorType)]
+    return types if types and len(types) == len(elements) else None
+
+
+def _row_rank(contract: Contract | None, values: Sequence[Val]) -> int | None:
+    """How many dimensions of the first operand make a row; None for all."""
+    if contract is Contract.MATRICES and values and values[0].type.rank >= 2:
+        return 2
+    return 1 if contract is Contract.LAST_ROWS and values and values[0].type.rank else None
+
+
+def _rows(
+    walk: Walk, values: Sequence[Val], types: Sequence[TensorType], key: object, row_rank: int | None
+) -> list[AnyVal]:
+    batch: tuple[int, ...] = ()
+    if row_rank is not None:
+        batch = values[0].type.shape[: values[0].type.rank - row_rank]
+        shaped = [*(value.type for value in values), *types]
+        if any(type_.shape[: len(batch)] != batch for type_ in shaped):
+            batch = ()
+    operands = []
+    for value in values:
+        read = walk.builder.moved(value.type.shape, names("i", value.type.rank))
+        operands.append(RowOperand(value, read, value.type.rank - len(batch)))
+    reads = [walk.builder.moved(type_.shape, names("i", type_.rank)) for type_ in types]
+    shapes = tuple(value.type.shape[len(batch) :] for value in values)
+    return relate_rows(walk, (key, shapes), operands, batch, types, reads)
+
+
+def _norm(
+    walk: Walk, op: Op, values: Sequence[Val], types: Sequence[TensorType], key: object
+) -> list[AnyVal]:
+    """A normalisation along one dimension: its lines are rows, the scale and the epsilon belong to every row."""
+    operand, *shared = values
+    rank, axis = operand.type.rank, int(str(op.attributes["backend_config"]))
+    batch = [n for k, n in enumerate(operand.type.shape) if k != axis]
+    outputs = names("i", rank - 1)
+    outputs.insert(axis, f"i{rank - 1}")
+    operands = [RowOperand(operand, walk.builder.moved([*batch, operand.type.shape[axis]], outputs), 1)]
+    for value in shared:
+        shape = [*batch, *value.type.shape]
+        inner = [f"i{len(batch) + k}" for k in range(value.type.rank)]
+        operands.append(RowOperand(value, walk.builder.moved(shape, inner), value.type.rank))
+    line = [f"i{k}" for k in range(rank) if k != axis]
+    reads = [walk.builder.moved(types[0].shape, [*line, f"i{axis}"])]
+    return relate_rows(walk, (key, operand.type.shape[axis]), operands, batch, types, reads)
+
+
+def relate_tuple(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
+    return [TupleVal(tuple(values))]
+
+
+def relate_get_tuple_element(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
+    value = values[0]
+    if not isinstance(value, TupleVal):
+        return [walk.not_modelled(op.results[0].type, "a tuple of unknown content")]
+    return [value.elements[int(op.attributes["index"])]]
+
+
+def relate_token(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
+    return [TokenVal()]
+
+
+RELATIONS = {
+    "stablehlo.custom_call": relate_custom_call,
+    "stablehlo.tuple": relate_tuple,
+    "stablehlo.get_tuple_element": relate_get_tuple_element,
+    "stablehlo.after_all": relate_token,
+    "stablehlo.create_token": relate_token,
+}
