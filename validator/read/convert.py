@@ -150,13 +150,13 @@ class Converter:
             location = read_location(op.location)
             if call is not None:
                 location = self._locations.inlined(location, call)
+            self._ops += 1
+            if self._ops > self._op_limit:
+                raise ReadError(ReadErrorKind.LIMIT, self._where(location), f"more than {self._op_limit} operations")
             callee = self._callee(op, name)
             if callee is not None:
                 yield from self._call(op, callee, operands, ops, location)
                 continue
-            self._ops += 1
-            if self._ops > self._op_limit:
-                raise ReadError(ReadErrorKind.LIMIT, self._where(location), f"more than {self._op_limit} operations")
             results: list[Value] = []
             try:
                 for result in op.results:

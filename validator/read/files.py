@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import enum
+import re
 import sys
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from .errors import ReadError, ReadErrorKind
 
@@ -60,6 +63,7 @@ def identify(data: bytes, name: str) -> Input:
         return Input(name, Format.MLIR_BYTECODE, data)
     if b"\x00" in data[:4096] or not _is_text(data):
         return Input(name, Format.HLO_PROTO, data)
+    _check_nesting(data, name)
     text = data.lstrip()
     while text.startswith((b"//", b"/*")):
         end = text.find(b"\n" if text.startswith(b"//") else b"*/")
@@ -73,6 +77,33 @@ def identify(data: bytes, name: str) -> Input:
     raise ReadError(
         ReadErrorKind.FORMAT, name, "is neither an HLO module (text or proto) nor an MLIR module (text or bytecode)"
     )
+
+
+NESTING_LIMIT = 1000
+ANGLE_LIMIT = 200
+"""Deeper nesting of brackets, or of `<...>`, would overflow the stack of MLIR's and XLA's recursive parsers."""
+
+
+def _check_nesting(data: bytes, name: str) -> None:
+    for opening, closing, limit in ((b"([{", b")]}", NESTING_LIMIT), (b"<", b">", ANGLE_LIMIT)):
+        # Strings and arrows can only make the first, cheap count too high.
+        if _depth(data, opening, closing) <= limit:
+            continue
+        if _depth(_NOT_BRACKETS.sub(b"", data), opening, closing) > limit:
+            raise ReadError(ReadErrorKind.LIMIT, name, f"brackets are nested more than {limit} deep")
+
+
+_NOT_BRACKETS = re.compile(rb'"(?:[^"\\\n]|\\.)*+"|//[^\n]*|->|[<>=]=|=>')
+
+
+def _depth(data: bytes, opening: bytes, closing: bytes) -> int:
+    """The greatest excess of opening over closing brackets."""
+    if sum(data.count(bytes([bracket])) for bracket in opening) == 0:
+        return 0
+    step = np.zeros(256, dtype=np.int8)
+    step[list(opening)] = 1
+    step[list(closing)] = -1
+    return int(np.cumsum(step[np.frombuffer(data, dtype=np.uint8)], dtype=np.int32).max(initial=0))
 
 
 def _is_text(data: bytes) -> bool:

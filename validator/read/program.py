@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from .groups import GroupMode, device_groups, device_pairs
 from .ir import Program
 from .pairs import check_pair
 
-OP_LIMIT = 5_000_000
-"""A module of more operations, calls inlined, is refused."""
+OP_LIMIT = 1_000_000
+"""A module of more operations and calls, the calls inlined, is refused."""
 
 Counts = tuple[int, int]
 """Replicas and partitions."""
@@ -123,6 +124,9 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
+_POSITION = re.compile(r'loc\("-":([1-9]\d*):(\d+)\)')
+
+
 def _parse(source: str | bytes, name: str) -> ir.Module:
     """An MLIR module. The conversion from HLO leaves `mhlo` ops and tuple types behind, so bytes may hold more."""
     context = compat.new_context(allow_unregistered=isinstance(source, bytes))
@@ -131,11 +135,8 @@ def _parse(source: str | bytes, name: str) -> ir.Module:
     except ir.MLIRError as error:
         diagnostics = error.error_diagnostics
         message = diagnostics[0].message if diagnostics else _first_line(error)
-        where = name
-        if diagnostics and isinstance(diagnostics[0].location, ir.FileLineColLoc):
-            position = diagnostics[0].location
-            if position.start_line:
-                where = f"{name}:{position.start_line}:{position.start_col}"
+        position = _POSITION.fullmatch(str(diagnostics[0].location)) if diagnostics else None
+        where = f"{name}:{position[1]}:{position[2]}" if position and isinstance(source, str) else name
         kind = ReadErrorKind.SYNTAX
         if isinstance(source, str) and source.count("{") > source.count("}"):
             kind, message = ReadErrorKind.TRUNCATED, f"text ends before the module does: {message}"
