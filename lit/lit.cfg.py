@@ -16,6 +16,7 @@ python = shlex.quote(sys.executable)
 config.name = "shardproof"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".hlo", ".mlir", ".test"]
+config.excludes = ["Inputs"]
 config.test_source_root = str(here)
 config.test_exec_root = str(Path(tempfile.gettempdir()) / f"shardproof-lit-{os.getuid()}")
 
@@ -23,4 +24,5 @@ config.test_exec_root = str(Path(tempfile.gettempdir()) / f"shardproof-lit-{os.g
 config.substitutions.append(("%examples", str(here.parent / "examples")))
 config.substitutions.append((r"\bvalidate-hlo\b", f"{python} -P -m shardproof.validator.cli"))
 config.substitutions.append((r"\bfilecheck\b", f"{python} -P -m filecheck"))
+config.substitutions.append(("%python", f"{python} -P"))
 config.substitutions.append((r"\bexpect-exit\b", f"{python} {shlex.quote(str(here / 'tools' / 'expect_exit.py'))}"))

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .options import Options
@@ -64,6 +64,7 @@ def validate_here(before: Source, after: Source, options: Options) -> Report:
     from .report.report import Obstacle, Report
     from .report.verdict import Verdict
 
+    start = time.monotonic()
     try:
         spec, implementation = read_pair(before.data, after.data, names=(before.name, after.name))
     except ReadError as error:
@@ -79,7 +80,8 @@ def validate_here(before: Source, after: Source, options: Options) -> Report:
         )
     from .validate import validate_programs
 
-    return validate_programs(spec, implementation, options)
+    report = validate_programs(spec, implementation, options)
+    return replace(report, stats=replace(report.stats, seconds=time.monotonic() - start))
 
 
 def _validate_in_child(before: Source, after: Source, options: Options, timeout: float) -> Report:

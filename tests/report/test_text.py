@@ -56,7 +56,7 @@ def test_a_missing_proof_says_what_to_try(not_proved: Report):
     assert lines[0] == "NOT_PROVED  before.mlir → after.mlir  0 of 11 outputs proved  0.00 s"
     assert lines[1] == "after.mlir: error: no proof that 'after.mlir' computes its shard of 'before.mlir'"
     assert "after.mlir: note: and 3 more outputs that are not proved" in lines
-    assert "after.mlir: note: try: '--theory real', if rounding may be ignored" in lines
+    assert "after.mlir: note: try: a weaker '--theory', where you accept what it ignores" in lines
 
 
 def test_unsupported_is_neither_proof_nor_refutation(unsupported: Report):

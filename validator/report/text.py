@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ops.record import Theory
 from ..read.ir import Location
 from .report import Frontier, Obstacle, OutputReport, Report, Stats
 from .verdict import Verdict
@@ -129,7 +128,7 @@ def _advice(report: Report) -> Iterator[str]:
         return
     match report.obstacle:
         case Obstacle.THEORY:
-            yield f"'--theory {Theory.REAL.value}', if rounding may be ignored"
+            yield "a weaker '--theory', where you accept what it ignores"
         case Obstacle.TIMEOUT:
             yield "a longer '--timeout'"
         case Obstacle.UNSUPPORTED:
