@@ -16,7 +16,7 @@ from .constants import array_from_text, constant_array
 from .errors import ReadError, ReadErrorKind
 from .groups import GroupMode, group_mode, mesh_groups
 from .hlo_sharding import parse_hlo_sharding
-from .ir import Location, Op, Parameter, Region, Result, TensorType, Value
+from .ir import Location, Op, Parameter, Region, Result, TensorType, TupleType, Type, Value
 from .locations import LocationReader
 from .sdy_sharding import parse_group_mesh_axes, parse_sdy_mesh, parse_sdy_sharding
 from .shardings import Sharding, ShardingKind
@@ -65,6 +65,8 @@ def _attributes(op: ir.Operation) -> Any:
     return op.attributes
 
 
+_WHOLE_TUPLE = Value(-1, TupleType(()), "%tuple")
+
 Work = Generator["Work", None, None]
 
 
@@ -84,6 +86,7 @@ class Converter:
         self._constants: dict[ir.Attribute, np.ndarray] = {}
         self._pending: list[PendingGroups] = []
         self._active_calls: list[str] = []
+        self._bundles: dict[ir.Value, tuple[Value, ...]] = {}
         self._next = 0
         self._ops = 0
 
@@ -143,6 +146,8 @@ class Converter:
             op = view.operation
             name = op.name
             operands = tuple([values[operand] for operand in op.operands])
+            if self._bundles and self._unpack(op, name, operands):
+                continue
             if name in _RETURNS:
                 returned.extend(operands)
                 terminated = True
@@ -160,9 +165,13 @@ class Converter:
             results: list[Value] = []
             try:
                 for result in op.results:
+                    type_ = types(result.type)
+                    if type_.__class__ is TupleType:
+                        self._bundle(result, type_, results)
+                        continue
                     number = self._next
                     self._next = number + 1
-                    value = Value(number, types(result.type), f"%{number}")
+                    value = Value(number, type_, f"%{number}")
                     values[result] = value
                     results.append(value)
                 attributes, shardings = self._op_attributes(op, name, operands, results, location)
@@ -184,6 +193,28 @@ class Converter:
             ops.append(Op(name, operands, tuple(results), attributes, regions, location, shardings))
         if not terminated:
             raise ReadError(ReadErrorKind.UNSUPPORTED, self._source, "a block without a return is not supported")
+
+    def _bundle(self, result: ir.Value, type_: Type, results: list[Value]) -> None:
+        """A tuple result: one value for each leaf instead."""
+        if isinstance(type_, TupleType) and not any(isinstance(element, TupleType) for element in type_.elements):
+            first = self._next
+            self._next += len(type_.elements)
+            leaves = [Value(first + k, element, f"%{first + k}") for k, element in enumerate(type_.elements)]
+            results.extend(leaves)
+            self._bundles[result] = tuple(leaves)
+            # What takes the tuple as a whole finds this value, and `_unpack` refuses it.
+            self._values[result] = _WHOLE_TUPLE
+        else:
+            raise UnsupportedType("a tuple inside a tuple is not supported")
+
+    def _unpack(self, op: ir.Operation, name: str, operands: tuple[Value, ...]) -> bool:
+        """Whether an operation only takes a tuple apart, so that its result is one of the leaves."""
+        if _WHOLE_TUPLE not in operands:
+            return False
+        if name != "stablehlo.get_tuple_element":
+            raise self._unsupported(op, f"'{name}' of a tuple is not supported")
+        self._values[op.results[0]] = self._bundles[op.operands[0]][_attributes(op)["index"].value]
+        return True
 
     def _callee(self, op: ir.Operation, name: str) -> str | None:
         if name == "func.call":
