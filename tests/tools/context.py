@@ -44,7 +44,11 @@ class Context:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.sites: tuple[Site, ...] = tuple(walk(program))
+        live = live_values(program)
+        self.sites: tuple[Site, ...] = tuple(
+            site for site in walk(program) if any(value in live for value in site.op.results)
+        )
+        """Operations that a result may depend on; editing any other changes nothing."""
 
     def named(self, *names: str) -> Iterator[Site]:
         """The sites of the named StableHLO operations."""
@@ -125,6 +129,42 @@ MOVES = frozenset(
 LINEAR = MOVES | frozenset(f"stablehlo.{name}" for name in ("add", "divide", "multiply", "negate", "subtract"))
 _LONGEST_CHAIN = 6
 _SPREADING = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert"})
+
+
+def live_values(program: Program) -> set[Value]:
+    """Values that a result may depend on; a loop or branch that is alive keeps all it returns alive."""
+    live = {result.value for result in program.results}
+    for op in reversed(program.body.ops):
+        if any(value in live for value in op.results):
+            live.update(op.operands)
+            pending = list(op.regions)
+            while pending:
+                region = pending.pop()
+                live.update(_live_in_region(region))
+                pending.extend(inner for other in region.ops for inner in other.regions)
+    return live
+
+
+def _live_in_region(region: Region) -> set[Value]:
+    live = set(region.results)
+    for op in reversed(region.ops):
+        if any(value in live for value in op.results):
+            live.update(op.operands)
+            live.update(_captured(op))
+    return live
+
+
+def _captured(op: Op) -> set[Value]:
+    """What the regions of an operation take from outside them, and their own values."""
+    values: set[Value] = set()
+    pending = list(op.regions)
+    while pending:
+        region = pending.pop()
+        values.update(region.results)
+        for inner in region.ops:
+            values.update(inner.operands)
+            pending.extend(inner.regions)
+    return values
 
 
 def is_integral(value: Value) -> bool:

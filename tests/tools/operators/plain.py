@@ -145,8 +145,8 @@ def changed_array(old: np.ndarray) -> np.ndarray:
     if old.dtype == np.bool_:
         new.flat[-1] = not last
     elif old.dtype.kind in "iu":
-        # Towards zero at the end of the range, so that the change is one everywhere else.
-        new.flat[-1] = last - 1 if last == np.iinfo(old.dtype).max else last + 1
+        # Towards zero: the greatest of a table of offsets would only be clamped back if it grew.
+        new.flat[-1] = last - 1 if last > 0 else last + 1
     else:
         finite = bool(np.isfinite(np.asarray(last).astype(np.complex128)))
         new.flat[-1] = np.asarray(last) + np.asarray(1, dtype=old.dtype) if finite else 0
