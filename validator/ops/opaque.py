@@ -65,10 +65,16 @@ def _column_major(op: Op) -> None:
                 raise UnsupportedOp(str(op.attributes["call_target_name"]), f"with layout {tuple(layout)}")
 
 
+def _letters(op: Op) -> dict[str, str]:
+    """LAPACK's one-letter options; the attribute has another name before the conversion to HLO."""
+    config = op.attributes.get("mhlo.backend_config") or op.attributes.get("backend_config")
+    return {name: chr(value) for name, value in config.items()} if isinstance(config, dict) else {}
+
+
 def evaluate_potrf(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     """The factor in its triangle, the operand in the other, and the info."""
     _column_major(op)
-    lower = chr(op.attributes["backend_config"]["uplo"]) == "L"
+    lower = _letters(op)["uplo"] == "L"
     factor, info = cholesky(machine.arithmetic, operands[0], op.operands[0].tensor.dtype, lower)
     inside = np.tri(factor.shape[-1], dtype=np.bool_)
     return [np.where(inside if lower else inside.T, factor, operands[0]), info]
@@ -76,7 +82,7 @@ def evaluate_potrf(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
 
 def evaluate_trsm(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     _column_major(op)
-    config = {key: chr(value) for key, value in op.attributes["backend_config"].items()}
+    config = _letters(op)
     solution = triangular_solve(
         machine.arithmetic,
         operands[0],
@@ -142,10 +148,23 @@ RECORDS: tuple[OpRecord, ...] = (
         doc="a call known by its target's name",
         evaluate=evaluate_custom_call,
         attributes=frozenset(
-            {"backend_config", "call_target_name", "has_side_effect", "operand_layouts", "result_layouts"}
+            {
+                "backend_config",
+                "call_target_name",
+                "has_side_effect",
+                "mhlo.backend_config",
+                "operand_layouts",
+                "result_layouts",
+            }
         ),
         ignored=(ANNOTATIONS - {"operand_layouts", "result_layouts"})
-        | {"api_version", "called_computations", "custom_call_schedule", "output_operand_aliases"},
+        | {
+            "api_version",
+            "called_computations",
+            "custom_call_schedule",
+            "output_operand_aliases",
+            "sdy.sharding_rule",
+        },
     ),
     OpRecord(
         name="sdy.sharding_constraint",

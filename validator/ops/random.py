@@ -30,7 +30,8 @@ def evaluate_rng_bit_generator(machine: Machine, op: Op, operands: list[Any]) ->
             new_state = np.stack([key, counter], axis=1)
         case "PHILOX" | "DEFAULT":
             wide = state.shape[1] == 3
-            high = state[:, 2] if wide else np.zeros_like(key)
+            # A state of two words has no high half of the counter; the expansion reads the key in its place.
+            high = state[:, 2] if wide else key
             words, low, high = philox_bits(key, state[:, 1], high, result.shape, bits)
             new_state = np.stack([key, low, high] if wide else [key, low], axis=1)
         case algorithm:
