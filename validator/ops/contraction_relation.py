@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from ..read.attributes import ConvDims, DotDims
 from ..read.ir import Op
+from ..relate.keys import frozen
 from ..relate.sums import contract
 from ..relate.value import AnyVal, Val
 from ..relation.build import affine, names
@@ -35,7 +37,16 @@ def relate_dot_general(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
         left[a] = right[b] = f"i{type_.rank + position}"
     shape = [*type_.shape, *summed]
     reads = (walk.builder.moved(shape, left), walk.builder.moved(shape, right))
-    return [contract(walk, lhs, rhs, [reads], type_)]
+    return [contract(walk, lhs, rhs, [reads], type_, flavour(op))]
+
+
+def flavour(op: Op) -> Hashable:
+    """Precision and algorithm where they are not the default, which files also leave out."""
+    precision = op.attributes.get("precision_config")
+    names_ = tuple(str(p) for p in precision) if isinstance(precision, (list, tuple)) else (str(precision or "DEFAULT"),)
+    if all(name.upper() == "DEFAULT" for name in names_):
+        names_ = ()
+    return (names_, frozen(op.attributes.get("algorithm")))
 
 
 def relate_convolution(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
@@ -82,11 +93,11 @@ def relate_convolution(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
     left_read = builder.relation(shape, outputs, where)
     right_read = builder.moved(shape, right)
     store = walk.store
-    reads: list[tuple[Rel, Rel]] = [(left_read, store.restrict(right_read, store.domain(left_read)))]
+    reads: list[tuple[Rel | None, Rel]] = [(left_read, store.restrict(right_read, store.domain(left_read)))]
     padded = store.set_minus(store.domain(right_read), store.domain(left_read))
     if not store.set_empty(padded):
-        reads.append((walk.empty_tuple(padded), store.restrict(right_read, padded)))
-    return [contract(walk, lhs, rhs, reads, type_)]
+        reads.append((None, store.restrict(right_read, padded)))
+    return [contract(walk, lhs, rhs, reads, type_, flavour(op))]
 
 
 def _bound(device: list[str], outputs: list[str], where: list[str], auxiliary: list[str]) -> tuple[list[str], list[str]]:

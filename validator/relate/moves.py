@@ -77,11 +77,15 @@ def as_sum(walk: Walk, value: Val, monoid: Monoid) -> Val:
     assert value.is_view
     neutral = monoid.neutral(value.type.dtype)
     pieces = []
+    levels = value.levels
     for piece in value.pieces:
         rest = without_constant(walk.store, piece, neutral)
         if rest is not None:
             pieces.append(rest)
-    return Val(value.type, tuple(pieces), value.domain, monoid, value.levels, value.theory)
+        if rest is not piece and not monoid.reorders_exactly(value.type.dtype):
+            # -0.0 + 0.0 is 0.0: a float sum over neutral elements is a sum all the same
+            levels = max(levels, 1)
+    return Val(value.type, tuple(pieces), value.domain, monoid, levels, value.theory)
 
 
 def without_constant(store: Store, piece: Piece, constant: int | float | None) -> Piece | None:

@@ -52,6 +52,9 @@ def _compare(device: Walk, expected: Val, actual: Val, demanded: Rel) -> Compari
     if not store.set_empty(undefined):
         atoms = tuple(piece.atom for piece in actual.pieces)
         return Comparison(False, theory, "depends on padding or on undefined elements", undefined, atoms)
+    for value in (wanted, actual):
+        if value.is_view and not _total(device, value, points):
+            return Comparison(False, theory, "is not known at every element", points)
     if actual.monoid is not None:
         wanted = as_sum(device, wanted, actual.monoid)
         if actual.levels > 0 and not actual.monoid.reorders_exactly(actual.type.dtype):
@@ -79,3 +82,12 @@ def _compare(device: Walk, expected: Val, actual: Val, demanded: Rel) -> Compari
     if differing is None:
         return Comparison(True, theory)
     return Comparison(False, theory, "holds other elements than the original's", differing, tuple(atoms))
+
+
+def _total(walk: Walk, value: Val, points: Dom) -> bool:
+    """A view holds something at every point, or nothing may be concluded from what it holds."""
+    store = walk.store
+    rest = points
+    for piece in value.pieces:
+        rest = store.set_minus(rest, store.domain(piece.rel))
+    return store.set_empty(rest)

@@ -8,7 +8,7 @@ Lemma *contraction*: Σ over k of A[a(p,k)]·B[b(p,k)] is the sum of the product
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from ..read.ir import DType, TensorType
@@ -110,13 +110,15 @@ def contract(
     walk: Walk,
     lhs: Val,
     rhs: Val,
-    reads: Sequence[tuple[Rel, Rel]],
+    reads: Sequence[tuple[Rel | None, Rel]],
     type_: TensorType,
+    flavour: Hashable = (),
 ) -> Val:
     """out[p] = Σ over k of lhs[l(p,k)] · rhs[r(p,k)] for each pair of relations (p,k) → l, (p,k) → r.
 
-    The first `arity of p` coordinates of (p,k) are p. Where a read has no left (padding of a convolution) it is given
-    as a relation to nothing and the left factor is the constant zero, which is multiplied, never dropped.
+    The first `arity of p` coordinates of (p,k) are p. Where there is no left relation (padding of a convolution) the
+    left factor is the constant zero, which is multiplied, never dropped. `flavour` is whatever else tells one way of
+    multiplying from another, such as a precision.
     """
     store = walk.store
     lhs = _factor(walk, lhs)
@@ -126,23 +128,25 @@ def contract(
     levels = 1
     domain = walk.points(type_)
     for left_read, right_read in reads:
-        inside = store.domain(left_read)
-        padded = left_read.arity_out == 0
+        inside = store.domain(right_read)
         for value, read in ((lhs, left_read), (rhs, right_read)):
-            if not (padded and value is lhs):
+            if read is not None:
                 undefined = store.set_minus(store.image(inside, read), value.domain)
                 if not store.set_empty(undefined):
                     bad = store.set_meet(inside, store.preimage(undefined, read))
                     domain = store.set_minus(domain, walk.leading(bad, arity))
-        left_pieces = [(walk.zero_atom(lhs.type.dtype), left_read)] if padded else _through(walk, lhs, left_read)
+        if left_read is None:
+            left_pieces = [(walk.zero_atom(lhs.type.dtype), walk.empty_tuple(inside))]
+        else:
+            left_pieces = _through(walk, lhs, left_read)
         for atom_a, rel_a in left_pieces:
             for atom_b, rel_b in _through(walk, rhs, right_read):
-                made = _product(walk, atom_a, rel_a, atom_b, rel_b, type_.dtype, arity)
+                made = _product(walk, (atom_a, rel_a), (atom_b, rel_b), type_.dtype, arity, flavour)
                 if made is None:
                     if not (lhs.pieces[0].atom.kind is AtomKind.NAMED and rhs.pieces[0].atom.kind is AtomKind.NAMED):
                         lhs = name_value(walk, lhs, canonical=False)
                         rhs = name_value(walk, rhs, canonical=False)
-                        return contract(walk, lhs, rhs, reads, type_)
+                        return contract(walk, lhs, rhs, reads, type_, flavour)
                     return walk.unrelated(type_, "a contraction counts one product several times")
                 if isinstance(made, _Nothing):
                     levels = 2
@@ -182,12 +186,11 @@ _NOTHING = _Nothing()
 
 
 def _product(
-    walk: Walk, atom_a: Atom, rel_a: Rel, atom_b: Atom, rel_b: Rel, dtype: DType, arity: int
+    walk: Walk, left: tuple[Atom, Rel], right: tuple[Atom, Rel], dtype: DType, arity: int, flavour: Hashable
 ) -> Piece | _Nothing | None:
     """The piece p → (a, b) of the products A[a]·B[b]; None where (p, a, b) does not tell the summed index."""
     store = walk.store
-    if atom_a.number > atom_b.number:
-        atom_a, rel_a, atom_b, rel_b = atom_b, rel_b, atom_a, rel_a
+    (atom_a, rel_a), (atom_b, rel_b) = (left, right) if left[0].number <= right[0].number else (right, left)
     joint = store.pair(rel_a, rel_b)
     if store.empty(joint):
         return _NOTHING
@@ -200,7 +203,7 @@ def _product(
         AtomKind.PRODUCT,
         dtype,
         atom_a.arity + atom_b.arity,
-        (atom_a.number, atom_b.number),
+        (atom_a.number, atom_b.number, flavour),
         (atom_a, atom_b),
         label=f"{atom_a}·{atom_b}",
     )

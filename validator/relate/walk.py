@@ -312,6 +312,8 @@ class Walk:
     def known_value(self, array: np.ndarray, type_: TensorType) -> Val | None:
         """A value [devices or 1, *shape] of known integers, None where its relation would take too many boxes."""
         array = np.asarray(array)
+        if array.dtype == np.uint64 and (array >> np.uint64(63)).any():
+            return None
         if len(array) > 1 and np.array_equal(array, np.broadcast_to(array[:1], array.shape)):
             array = array[:1]
         rel = self.builder.table(array.astype(np.int64), type_.shape)
