@@ -53,8 +53,16 @@ M24_PERMUTED = MeshPlan((("x", 2), ("y", 4)), (3, 1, 0, 2, 7, 4, 6, 5))
 M42_PERMUTED = MeshPlan((("x", 4), ("y", 2)), (0, 4, 1, 5, 2, 6, 3, 7))
 
 
+class Stage(enum.Enum):
+    """The part of XLA that a known miscompile is in."""
+
+    PARTITIONER = "partitioner"
+    LATER = "later"
+    """The modules around the partitioner agree; a pass after it goes wrong."""
+
+
 class Expectation(enum.Enum):
-    """What the partitioned program is, as far as is known."""
+    """What the module after partitioning is, as far as is known."""
 
     AGREES = "agrees"
     MISCOMPILED = "miscompiled"
@@ -84,14 +92,24 @@ class Entry:
     expectation: Expectation = Expectation.AGREES
     miscompiled_in: Mapping[str, bool] = field(default_factory=dict)
     """For a known miscompile: whether the jax version of this prefix has it."""
+    stage: Stage = Stage.PARTITIONER
+    """Where that miscompile is."""
+
+    @property
+    def runs_wrongly(self) -> bool | None:
+        """Whether the compiled program is known to compute something else in the running jax version."""
+        for prefix, wrong in self.miscompiled_in.items():
+            if jax.__version__.startswith(prefix):
+                return wrong
+        return None
 
     @property
     def expected(self) -> Expectation:
-        """The expectation for the running jax version."""
-        for prefix, wrong in self.miscompiled_in.items():
-            if jax.__version__.startswith(prefix):
-                return Expectation.MISCOMPILED if wrong else Expectation.AGREES
-        return self.expectation
+        """The expectation for the pair of modules around the partitioner, in the running jax version."""
+        if self.runs_wrongly is None:
+            return self.expectation
+        partitioned_wrongly = self.runs_wrongly and self.stage is Stage.PARTITIONER
+        return Expectation.MISCOMPILED if partitioned_wrongly else Expectation.AGREES
 
     def jitted(self) -> Any:
         """The sharded function."""
