@@ -11,6 +11,7 @@ import numpy as np
 from jax._src.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
+
 from shardproof.validator.evaluate.arithmetic import Arithmetic, Native
 from shardproof.validator.evaluate.machine import Machine
 from shardproof.validator.read import read_program
@@ -59,7 +60,7 @@ def agrees_with_xla(function: Callable[..., Any], *inputs: Any, rtol: float = 1e
 
 def assert_same(mine: np.ndarray, other: np.ndarray, rtol: float = 0.0, atol: float = 0.0) -> None:
     assert mine.shape == other.shape
-    if other.dtype.kind in "iub" or other.dtype.itemsize == 1 and other.dtype.kind not in "fV":
+    if other.dtype.kind in "iub" or (other.dtype.itemsize == 1 and other.dtype.kind not in "fV"):
         np.testing.assert_array_equal(mine, other)
         return
     wide = np.complex128 if other.dtype.kind == "c" else np.float64

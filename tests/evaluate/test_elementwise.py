@@ -5,8 +5,9 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
-from evaluate.oracles import agrees_with_xla, interpret, run_text
 from jax import lax
+
+from evaluate.oracles import agrees_with_xla, interpret, run_text
 
 INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32]
 FLOATS = [np.float32, np.float16, ml_dtypes.bfloat16]

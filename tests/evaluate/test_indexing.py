@@ -4,8 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from evaluate.oracles import agrees_with_xla
 from jax import lax
+
+from evaluate.oracles import agrees_with_xla
 
 X = np.arange(40, dtype=np.float32).reshape(5, 8)
 STARTS = [-(2**31), -3, -1, 0, 1, 3, 4, 5, 6, 100, 2**31 - 1]

@@ -4,8 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from evaluate.oracles import agrees_with_xla, interpret, run_text
 from jax import lax
+
+from evaluate.oracles import agrees_with_xla, interpret, run_text
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6)
 
