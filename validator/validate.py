@@ -29,7 +29,7 @@ def validate_programs(before: Program, after: Program, options: Options) -> Repo
     start = time.monotonic()
     deadline = None if options.timeout is None else start + options.timeout
     in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
-    decision = decide(before, after, deadline=deadline, assume_in_bounds=in_bounds)
+    decision = decide(before, after, deadline=deadline, assume_in_bounds=in_bounds, accepted=options.theory)
     outputs = [_output(k, before, decision, options.theory) for k in range(len(before.results))]
     counterexample, notes = None, tuple(before.notes) + tuple(after.notes)
     if any(_open(decision, k) for k in range(len(outputs))):
@@ -148,11 +148,13 @@ def _atom_text(atom: Atom) -> str:
 
 def _stats(decision: Decision, seconds: float) -> Stats:
     store = decision.device.store
+    bridge = decision.device.context.bridge
     return Stats(
         seconds=seconds,
         ops_before=decision.original.ops_walked,
         ops_after=decision.device.ops_walked,
         relations=store.misses,
         memo_hits=store.hits,
-        rules=dict(sorted(decision.device.context.lemmas.items())),
+        rules=dict(sorted((decision.device.context.lemmas | (bridge.fired if bridge else {})).items())),
+        egraph_stop=bridge.stop if bridge else None,
     )

@@ -112,7 +112,7 @@ class Constants:
         self._numbers: list[Number] = [None]
         self._names: list[str] = [""]
         self._dtypes: dict[str, DType | None] = {}
-        self.facts: list[Fact] = []
+        self.facts: list[Fact] = [("idempotent", (op,)) for op in IDEMPOTENT]
 
     # -- element types
 
@@ -139,6 +139,8 @@ class Constants:
             yield "reals", (name,)
         if dtype is not None and dtype.is_integer:
             yield "integer", (name,)
+        if dtype is None or dtype.is_float or dtype.is_signed:
+            yield "signed", (name,)
         if exact:
             yield "bits", (name,)
         if is_float or exact:
@@ -267,6 +269,8 @@ class Constants:
             yield "minus-one", (name, constant)
         if value is not None:
             yield "finite", (name, constant)
+            if value != 0:
+                yield "nonzero", (name, constant)
             if value > 0:
                 yield "positive", (name, constant)
             if not is_integer and is_power_of_two(value):

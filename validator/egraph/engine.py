@@ -8,8 +8,10 @@ The same calls work with egglog 13.2 and 14.
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterable, Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, FileFinder
 from pathlib import Path
@@ -45,8 +47,9 @@ class Engine:
     def __init__(self, program: str) -> None:
         self._egglog = _load()
         # Facts travel as tab-separated files: 1 µs a row, where a parsed command costs 350 µs.
-        self._folder = tempfile.TemporaryDirectory(prefix="egraph-")
-        self._egraph = self._egglog.EGraph(fact_directory=self._folder.name)
+        self._folder = Path(tempfile.mkdtemp(prefix="egraph-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._egraph = self._egglog.EGraph(fact_directory=str(self._folder))
         self._parsed: dict[str, list[Any]] = {}
         self.run(program)
         self._span = self._egraph.parse_program("(print-size)")[0].span
@@ -63,7 +66,7 @@ class Engine:
         """Add rows to relations; cells are integers or strings without tabs and line ends."""
         for relation, rows in facts:
             text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
-            Path(self._folder.name, f"{relation}.tsv").write_text(text, encoding="utf-8")
+            Path(self._folder, f"{relation}.tsv").write_text(text, encoding="utf-8")
             self.run(f'(input {relation} "{relation}.tsv")')
 
     def step(self, ruleset: str) -> tuple[bool, dict[str, int]]:

@@ -12,6 +12,7 @@ from ..read.ir import DType
 from .algebra import RelationAlgebra, TermType
 from .constants import Constants
 from .engine import Engine
+from .meeting import meetings
 from .naming import Namer, Row, findings
 from .normal_form import Finding
 from .oracle import Oracle
@@ -65,7 +66,7 @@ class TermGraph:
         self._leaves: dict[str, int] = {}
         self._pending: dict[str, list[tuple[int | str, ...]]] = {}
         self._told: dict[tuple[TermId, TermId], tuple[str, Theory]] = {}
-        self._forms_stale = True
+        self._stale = True
         self._index: dict[Any, list[Row]] | None = None
 
     # -- building terms
@@ -189,7 +190,7 @@ class TermGraph:
             self._engine.insert(self._pending.items())
             self._pending = {}
             self._engine.step("build")
-            self._forms_stale, self._index = True, None
+            self._stale, self._index = True, None
 
     def saturate(self, theory: Theory | None = None, expanding: bool = False) -> RunReport:
         """Run the rules of a theory (the graph's own unless told) and those below it, until nothing changes.
@@ -201,7 +202,7 @@ class TermGraph:
         if THEORIES.index(theory) > THEORIES.index(self.theory):
             raise ValueError(f"rules of theory {theory.value} in a graph of theory {self.theory.value}")
         if self.level is None or THEORIES.index(theory) > THEORIES.index(self.level):
-            self.level, self._forms_stale = theory, True
+            self.level, self._stale = theory, True
         started = time.perf_counter()
         fired: dict[str, int] = {}
         stop, iterations = self._run(theory, expanding, started, fired)
@@ -226,15 +227,15 @@ class TermGraph:
                 elif count and question is not None:
                     asked.add(question)
             if updated:
-                self._forms_stale, self._index, moved = True, None, True
+                self._stale, self._index, moved = True, None, True
             elif self._answer(asked):
                 asked.clear()
                 moved = True
-            elif use is ordinary and moved:  # at rest: let what exists meet
-                use, moved = Use.MEETING, False
+            elif use is ordinary and moved:
+                use, moved = Use.FOLLOWING, False
             elif moved:
                 use = ordinary
-            elif self._forms_stale and self._compare_forms(theory, fired):
+            elif self._stale and self._look_around(theory, fired):
                 use, moved = ordinary, True
             else:
                 return StopReason.SATURATED, iterations
@@ -332,23 +333,29 @@ class TermGraph:
                     self._index.setdefault(row.output, []).append((table, row))
         return self._index
 
-    # -- normal forms
+    # -- what is looked up outside egglog, at rest
 
-    def _compare_forms(self, theory: Theory, fired: dict[str, int]) -> bool:
-        """Tell the e-graph which classes have equal sums and products; was anything new?"""
-        self._forms_stale = False
-        before, numbers, rows = len(self._told), [], self._rows()
-        namer: Namer | None = None
+    def _look_around(self, theory: Theory, fired: dict[str, int]) -> bool:
+        """Tell the e-graph which terms meet under views and which have equal sums and products; was anything new?"""
+        self._stale = False
+        before, rows = len(self._told), self._rows()
+        namer = Namer(self._engine, rows, self._add_name)
+        for left, right in meetings(self._engine, self._oracle, rows):
+            self._tell_found(namer.name(left), namer.name(right), "views-meet", fired)
+        numbers: list[Any] = []
         for finding in findings(self._engine, self.constants, rows, theory, numbers):
-            namer = namer or Namer(self._engine, rows, self._add_name)
-            left = namer.name(numbers[finding.left])
-            right = self._name_constant(finding) if finding.right is None else namer.name(numbers[finding.right])
-            if left is None or right is None:
-                continue
-            told = len(self._told)
-            self._tell(left, right, finding.rule, BY_NAME[finding.rule].theory)
-            fired[finding.rule] = fired.get(finding.rule, 0) + len(self._told) - told
+            if finding.right is None:
+                right = self._name_constant(finding)
+            else:
+                right = namer.name(numbers[finding.right])
+            self._tell_found(namer.name(numbers[finding.left]), right, finding.rule, fired)
         return len(self._told) > before
+
+    def _tell_found(self, left: TermId | None, right: TermId | None, rule: str, fired: dict[str, int]) -> None:
+        if left is not None and right is not None:
+            told = len(self._told)
+            self._tell(left, right, rule, BY_NAME[rule].theory)
+            fired[rule] = fired.get(rule, 0) + len(self._told) - told
 
     def _add_name(self, table: str, cells: tuple[int | str, ...]) -> TermId:
         self._terms.append(Term(table, cells, (), _UNTYPED))

@@ -5,7 +5,7 @@ Rules write what they want to know into `want-*` relations; between iterations t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .algebra import RelationAlgebra
@@ -50,12 +50,16 @@ class Oracle:
                 if question in answered:
                     continue
                 answered.add(question)
-                result = self._questions[name](*question)
+                result = self.ask(name, question)
                 if guard.outputs == 0 and result:
                     facts.append((name, question))
                 elif guard.outputs == 1 and result is not None:
                     facts.append((name, (*question, result)))
         return facts
+
+    def ask(self, guard: str, question: Sequence[int | str]) -> int | bool | None:
+        """The answer to one question of a guard: its last cell, or whether it holds."""
+        return self._questions[guard](*question)
 
     def compose(self, first: int, second: int) -> int | None:
         return self._once("compose", first, second)

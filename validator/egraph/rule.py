@@ -21,6 +21,7 @@ import re
 from dataclasses import dataclass, field
 
 from ..ops.record import Theory
+from ..read.ir import DType
 
 
 class Sort(enum.Enum):
@@ -44,6 +45,8 @@ class Kind(enum.Enum):
     """A rule of egglog, compiled from its two patterns."""
     NORMAL_FORM = "normal form"
     """Sums and products compared as flattened multisets (`normal_form.py`)."""
+    MEETING = "meeting"
+    """Ops looked up under views of their operands (`meeting.py`); makes no terms."""
 
 
 class Use(enum.Enum):
@@ -53,10 +56,9 @@ class Use(enum.Enum):
     """In every run; makes its right side."""
     RETIRING = "retiring"
     """In every run; no rule looks at the left side again. For sides so simple that nothing is lost."""
-    MEETING = "meeting"
-    """In every run, each time the others have come to rest; only joins two sides that both exist."""
     FOLLOWING = "following"
-    """As MEETING, but it is enough that the operand of the right side exists. Expanding runs make that too."""
+    """In every run, each time the others have come to rest, and only where the operand of the right side exists;
+    expanding runs make that operand too."""
     EXPANDING = "expanding"
     """Only in runs that ask for it: its new terms grow with the square of the depth."""
 
@@ -119,6 +121,7 @@ GUARDS: dict[str, Guard] = {
     "float":         Guard((_D,),                "d is a floating-point type (or the reals)"),
     "integer":       Guard((_D,),                "d is a signed or unsigned integer type"),
     "ordered":       Guard((_D,),                "d is not complex"),
+    "signed":        Guard((_D,),                "d is a floating-point or signed integer type"),
     "bits":          Guard((_D,),                "d is an integer type or i1"),
     "reals":         Guard((_D,),                "d stands for the reals: all float types do under theory real"),
     "widens":        Guard((_D, _D),             "every value of the first type is a value of the second"),
@@ -133,6 +136,7 @@ GUARDS: dict[str, Guard] = {
     "false":         Guard((_D, _C),             "c is false"),
     "positive":      Guard((_D, _C),             "c is positive and finite"),
     "finite":        Guard((_D, _C),             "c is finite"),
+    "nonzero":       Guard((_D, _C),             "c is finite and not zero"),
     "power-of-two":  Guard((_D, _C),             "c is plus or minus a power of two"),
     "reciprocal":    Guard((_D, _C, _C),         "c is a normal power of two up to sign, and so is its reciprocal k"),
     "neutral":       Guard((_O, _D, _C),         "f(x, c) = x, bit for bit"),
@@ -157,8 +161,12 @@ _TOKEN = re.compile(r"[()]|[^\s()]+")
 _VARIABLE = re.compile(r"[a-z][0-9]?\Z")
 
 
+_TYPE_NAMES = frozenset(dtype.value for dtype in DType)
+
+
 def is_variable(name: str) -> bool:
-    return _VARIABLE.match(name) is not None
+    """A letter with an optional digit, but for the names of element types such as `i1`."""
+    return _VARIABLE.match(name) is not None and name not in _TYPE_NAMES
 
 
 def parse(text: str) -> Pattern:

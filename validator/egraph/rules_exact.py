@@ -27,33 +27,22 @@ def _retiring(name: str, left: str, right: str, guard: str, reason: str) -> Rule
     return Rule(name, left, right, guard, Theory.EXACT, reason, use=Use.RETIRING)
 
 
-def _meeting(name: str, left: str, right: str, guard: str, reason: str) -> Rule:
-    return Rule(name, left, right, guard, Theory.EXACT, reason, use=Use.MEETING)
-
-
 VIEWS = (
-    _retiring( "view-identity",              "(view r x)",                                         "x",                                           "identity r",                                     "every point reads itself"),
-    _exact(    "view-of-view",               "(view r (view s x))",                                "(view q x)",                                  "compose r s q",                                  "reading twice is reading through the composite"),
-    _retiring( "view-of-constant",           "(view r (const c))",                                 "(const c)",                                   "",                                               "a constant is the same at every point"),
-    _expanding("view-into-unary",            "(view r (f@d:e x))",                                 "(f@d:e (view r x))",                          "",                                               "an elementwise op acts at each point alone"),
-    _expanding("view-into-binary",           "(view r (f@d:e x y))",                               "(f@d:e (view r x) (view r y))",               "",                                               "an elementwise op acts at each point alone"),
-    _expanding("view-into-ternary",          "(view r (f@d:e x y z))",                             "(f@d:e (view r x) (view r y) (view r z))",    "",                                               "an elementwise op acts at each point alone"),
-    _following("view-out-of-unary",          "(f@d:e (view r x))",                                 "(view r (f@d:e x))",                          "",                                               "an elementwise op acts at each point alone"),
-    _following("view-out-of-binary",         "(f@d:e (view r x) (view r y))",                      "(view r (f@d:e x y))",                        "",                                               "an elementwise op acts at each point alone"),
-    _following("view-out-of-binary-left",    "(f@d:e (view r x) (const@d c))",                     "(view r (f@d:e x (const@d c)))",              "",                                               "a constant is the same at every point"),
-    _following("view-out-of-binary-right",   "(f@d:e (const@d c) (view r x))",                     "(view r (f@d:e (const@d c) x))",              "",                                               "a constant is the same at every point"),
-    _following("view-out-of-ternary",        "(f@d:e (view r x) (view r y) (view r z))",           "(view r (f@d:e x y z))",                      "",                                               "an elementwise op acts at each point alone"),
-    _following("view-out-of-ternary-left",   "(f@d:e (view r x) (view r y) (const@d c))",          "(view r (f@d:e x y (const@d c)))",            "",                                               "a constant is the same at every point"),
-    _following("view-out-of-ternary-right",  "(f@d:e (view r x) (const@d c) (view r y))",          "(view r (f@d:e x (const@d c) y))",            "",                                               "a constant is the same at every point"),
-    _following("view-out-of-ternary-first",  "(f@d:e (view r x) (const@d c) (const@d k))",         "(view r (f@d:e x (const@d c) (const@d k)))",  "",                                               "a constant is the same at every point"),
-    _following("view-out-of-ternary-middle", "(f@d:e (const@d c) (view r x) (const@d k))",         "(view r (f@d:e (const@d c) x (const@d k)))",  "",                                               "a constant is the same at every point"),
-    _meeting(  "view-meets-unary",           "(view r (f@d:e (view s x)))",                        "(f@d:e (view s1 x))",                         "compose r s s1",                                 "an elementwise op acts at each point alone"),
-    _meeting(  "view-meets-binary",          "(view r (f@d:e (view s x) (view t y)))",             "(f@d:e (view s1 x) (view t1 y))",             "compose r s s1, compose r t t1",                 "an elementwise op acts at each point alone"),
-    _meeting(  "view-meets-binary-left",     "(view r (f@d:e (view s x) y))",                      "(f@d:e (view s1 x) (view r y))",              "compose r s s1",                                 "an elementwise op acts at each point alone"),
-    _meeting(  "view-meets-binary-right",    "(view r (f@d:e x (view t y)))",                      "(f@d:e (view r x) (view t1 y))",              "compose r t t1",                                 "an elementwise op acts at each point alone"),
-    _meeting(  "view-meets-ternary",         "(view r (f@d:e (view s x) (view t y) (view u z)))",  "(f@d:e (view s1 x) (view t1 y) (view u1 z))", "compose r s s1, compose r t t1, compose r u u1", "an elementwise op acts at each point alone"),
-    _meeting(  "view-meets-ternary-left",    "(view r (f@d:e (view s x) (view t y) (const@d c)))", "(f@d:e (view s1 x) (view t1 y) (const@d c))", "compose r s s1, compose r t t1",                 "an elementwise op acts at each point alone"),
-    _meeting(  "view-meets-ternary-right",   "(view r (f@d:e (view s x) (const@d c) (view t y)))", "(f@d:e (view s1 x) (const@d c) (view t1 y))", "compose r s s1, compose r t t1",                 "an elementwise op acts at each point alone"),
+    _retiring( "view-identity",              "(view r x)",                                 "x",                                          "identity r",    "every point reads itself"),
+    _exact(    "view-of-view",               "(view r (view s x))",                        "(view q x)",                                 "compose r s q", "reading twice is reading through the composite"),
+    _retiring( "view-of-constant",           "(view r (const c))",                         "(const c)",                                  "",              "a constant is the same at every point"),
+    _expanding("view-into-unary",            "(view r (f@d:e x))",                         "(f@d:e (view r x))",                         "",              "an elementwise op acts at each point alone"),
+    _expanding("view-into-binary",           "(view r (f@d:e x y))",                       "(f@d:e (view r x) (view r y))",              "",              "an elementwise op acts at each point alone"),
+    _expanding("view-into-ternary",          "(view r (f@d:e x y z))",                     "(f@d:e (view r x) (view r y) (view r z))",   "",              "an elementwise op acts at each point alone"),
+    _following("view-out-of-unary",          "(f@d:e (view r x))",                         "(view r (f@d:e x))",                         "",              "an elementwise op acts at each point alone"),
+    _following("view-out-of-binary",         "(f@d:e (view r x) (view r y))",              "(view r (f@d:e x y))",                       "",              "an elementwise op acts at each point alone"),
+    _following("view-out-of-binary-left",    "(f@d:e (view r x) (const@d c))",             "(view r (f@d:e x (const@d c)))",             "",              "a constant is the same at every point"),
+    _following("view-out-of-binary-right",   "(f@d:e (const@d c) (view r x))",             "(view r (f@d:e (const@d c) x))",             "",              "a constant is the same at every point"),
+    _following("view-out-of-ternary",        "(f@d:e (view r x) (view r y) (view r z))",   "(view r (f@d:e x y z))",                     "",              "an elementwise op acts at each point alone"),
+    _following("view-out-of-ternary-left",   "(f@d:e (view r x) (view r y) (const@d c))",  "(view r (f@d:e x y (const@d c)))",           "",              "a constant is the same at every point"),
+    _following("view-out-of-ternary-right",  "(f@d:e (view r x) (const@d c) (view r y))",  "(view r (f@d:e x (const@d c) y))",           "",              "a constant is the same at every point"),
+    _following("view-out-of-ternary-first",  "(f@d:e (view r x) (const@d c) (const@d k))", "(view r (f@d:e x (const@d c) (const@d k)))", "",              "a constant is the same at every point"),
+    _following("view-out-of-ternary-middle", "(f@d:e (const@d c) (view r x) (const@d k))", "(view r (f@d:e (const@d c) x (const@d k)))", "",              "a constant is the same at every point"),
 )
 
 TOTALS = (
@@ -98,8 +87,8 @@ ARITHMETIC = (
     _exact("divide-by-power-of-two",  "(divide x (const c))",            "(multiply x (const k))",    "float d, reciprocal d c k", "both round the one exact quotient"),
     _exact("maximum-of-negated",      "(maximum (negate x) (negate y))", "(negate (minimum x y))",    "float d",                   "negation reverses the order"),
     _exact("minimum-of-negated",      "(minimum (negate x) (negate y))", "(negate (maximum x y))",    "float d",                   "negation reverses the order"),
-    _exact("abs-of-negated",          "(abs (negate x))",                "(abs x)",                   "ordered d",                 "only the sign changes"),
-    _exact("abs-of-abs",              "(abs (abs x))",                   "(abs x)",                   "ordered d",                 "the sign is gone already"),
+    _exact("abs-of-negated",          "(abs (negate x))",                "(abs x)",                   "signed d",                  "only the sign changes"),
+    _exact("abs-of-abs",              "(abs (abs x))",                   "(abs x)",                   "signed d",                  "the sign is gone already"),
     _exact("clamp-is-min-max",        "(clamp x y z)",                   "(minimum (maximum y x) z)", "ordered d",                 "the definition of clamp"),
 )
 
@@ -135,8 +124,12 @@ LOGIC = (
     _exact("select-at-most-is-minimum",  "(select (compare.LE@d:i1 x y) x y)",      "(minimum x y)",         "integer d",             "integers have one zero and no NaN"),
 )
 
+MEETINGS = (
+    Rule("views-meet", "view r of an op whose operands are views s, t ...", "the op over the composites r;s, r;t ..., where it exists", "", Theory.EXACT, "an elementwise op acts at each point alone", Kind.MEETING),
+)
+
 NORMAL_FORMS = (
     Rule("integer-polynomials", "sums and products of integers", "one sorted polynomial, coefficients modulo 2^bits", "integer d", Theory.EXACT, "integers modulo 2^bits are a commutative ring", Kind.NORMAL_FORM),
 )
 
-EXACT = VIEWS + TOTALS + ARITHMETIC + CONVERSIONS + LOGIC + NORMAL_FORMS
+EXACT = VIEWS + TOTALS + ARITHMETIC + CONVERSIONS + LOGIC + MEETINGS + NORMAL_FORMS

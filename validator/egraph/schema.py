@@ -60,7 +60,7 @@ _TERMS = """
 """
 
 
-RUNS = (Use.ALWAYS, Use.MEETING, Use.EXPANDING)
+RUNS = (Use.ALWAYS, Use.FOLLOWING, Use.EXPANDING)
 """The uses that have rulesets of their own."""
 
 
@@ -124,9 +124,7 @@ def compile_rule(rule: Rule, use: Use) -> Iterator[str]:
             asking = f"{use.value} {rule.name}?{position} {clause[0]}"
             yield f'(rule ({" ".join(known)}) ({action}) :ruleset {ruleset} :name "{asking}")'
             known.append(_clause(clause))
-    if use is Use.MEETING:
-        known.append(f"(= made {_expression(right)})")
-    elif use is Use.FOLLOWING:
+    if use is Use.FOLLOWING:
         assert isinstance(right, Node), f"{rule.name}: the right side has no operand"
         known.append(f"(= made {_expression(right.arguments[-1])})")
     actions = f'(union whole {_expression(right)}) (fired "{rule.name}" whole)'
@@ -147,7 +145,7 @@ def question_of(name: str) -> str | None:
     return words[2] if len(words) == 3 and words[2] in GUARDS else None
 
 
-_RULESETS = {Use.RETIRING: Use.ALWAYS, Use.FOLLOWING: Use.MEETING}
+_RULESETS = {Use.RETIRING: Use.ALWAYS}
 """Uses that share the ruleset of another one."""
 
 

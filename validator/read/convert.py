@@ -31,8 +31,10 @@ _COLLECTIVES = frozenset(
         "stablehlo.collective_broadcast",
         "stablehlo.collective_permute",
         "stablehlo.reduce_scatter",
+        "mhlo.all_to_all",
     }
 )
+"""`mhlo.all_to_all` is HLO's form that takes and gives one operand for each participant."""
 
 
 @dataclass(slots=True)

@@ -87,35 +87,28 @@ _DEFINITION = re.compile(
 def _check_instructions(text: str, name: str) -> None:
     """Element counts of reshapes and the numbers of parameters: what XLA asserts before it verifies anything."""
     sizes: dict[str, int] = {}
-    numbers: list[int] = []
-    start = 0
-
-    def close() -> None:
-        if sorted(numbers) != list(range(len(numbers))):
-            raise ReadError(
-                ReadErrorKind.SYNTAX, _where(text, start, name), f"parameters of the computation are numbered {numbers}"
-            )
-        numbers.clear()
-
+    numbered: list[tuple[int, list[int]]] = [(0, [])]
     for match in _DEFINITION.finditer(text):
         if match["open"] is not None:
-            close()
-            start = match.start()
+            numbered.append((match.start(), []))
             sizes = {}
             continue
         dims = match["dims"]
         size = prod(map(int, filter(None, dims.split(",")))) if dims else 1
         sizes[match["name"]] = size
         if match["number"] is not None:
-            numbers.append(int(match["number"]))
+            numbered[-1][1].append(int(match["number"]))
         operand = sizes.get(match["operand"])
         if operand is not None and operand != size:
-            raise ReadError(
-                ReadErrorKind.SYNTAX,
-                _where(text, match.start("name"), name),
-                f"'reshape' of {operand} elements to {size} elements",
-            )
-    close()
+            where = _where(text, match.start("name"), name)
+            raise ReadError(ReadErrorKind.SYNTAX, where, f"'reshape' of {operand} elements to {size} elements")
+    if sum(len(numbers) for _, numbers in numbered) != text.count(" parameter("):
+        # Written by hand, several instructions a line: XLA's parser will have to see to it.
+        return
+    for start, numbers in numbered:
+        if sorted(numbers) != list(range(len(numbers))):
+            where = _where(text, start, name)
+            raise ReadError(ReadErrorKind.SYNTAX, where, f"parameters of the computation are numbered {numbers}")
 
 
 _NEWLINE, _METADATA = "\n", ", metadata={"

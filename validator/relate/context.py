@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.record import Theory
 from ..read.ir import DType
 from ..relation.store import Rel, Store
 from .atoms import Atom, AtomKind, AtomTable
+from .bridge import Bridge
 from .monoid import Monoid
 from .value import Piece
 
@@ -55,7 +57,19 @@ class Context:
     lemmas: dict[str, int] = field(default_factory=dict)
     """How often each lemma was used, for the report."""
     assume_in_bounds: bool = False
+    bridge: Bridge | None = None
+    """The e-graph's side of the walk; None switches all algebra off."""
+    meetings: dict[int, tuple[Atom, Rel | None, Theory] | None] = field(default_factory=dict)
+    """By the number of an atom that only the partitioned program has: the original's equal term, if one is known."""
     _serial: int = 0
+    _seen: int = 0
+
+    def is_new(self, atom: Atom) -> bool:
+        """Whether this atom was made after the last one asked about: atoms are numbered in the order they are made."""
+        if atom.number <= self._seen:
+            return False
+        self._seen = atom.number
+        return True
 
     def used(self, lemma: str) -> None:
         self.lemmas[lemma] = self.lemmas.get(lemma, 0) + 1

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..ops.record import Theory
 from ..read.ir import Program, Result
 from ..relation.build import Builder
 from ..relation.mesh import NO_DEVICES
 from ..relation.store import RelationLimitError
 from .atoms import Atom, AtomKind
+from .bridge import Bridge
 from .context import Context
 from .layout import layout, mesh_for, regions
 from .outputs import Comparison, compare_result
@@ -40,9 +42,17 @@ class Decision:
     out_of_time: bool = False
 
 
-def decide(before: Program, after: Program, *, deadline: float | None, assume_in_bounds: bool) -> Decision:
+def decide(
+    before: Program,
+    after: Program,
+    *,
+    deadline: float | None,
+    assume_in_bounds: bool,
+    accepted: Theory = Theory.REASSOCIATED,
+) -> Decision:
     """Relate both programs. `None` for a result means that time ran out before it was reached."""
     context = Context(assume_in_bounds=assume_in_bounds)
+    context.bridge = Bridge(context, accepted)
     original = Walk(context, Builder(context.store, NO_DEVICES), True, deadline)
     device = Walk(
         context, Builder(context.store, mesh_for(before, after)), False, deadline, num_partitions=after.num_partitions

@@ -47,17 +47,42 @@ def lift(
     """f applied elementwise to values of one shape; `key` names f with its attributes."""
     closed = [walk.close(value, f"operand of a non-linear operation '{walk.op_name}'") for value in operands]
     pieces: list[Piece] = []
+    theories = [theory, *(value.theory for value in closed)]
     for joint in _joints(walk, closed):
         found, rest = _search(walk, key, joint, type_.dtype, commutative)
-        pieces.extend(found)
         if rest is not None:
-            pieces.append(_fresh(walk, key, rest, type_))
+            found.append(_fresh(walk, key, rest, type_))
+        for piece in found:
+            pieces.append(_met(walk, piece, theories))
     domain = closed[0].domain
     for value in closed[1:]:
         domain = walk.store.set_meet(domain, value.domain)
-    needed = strongest([theory, *(value.theory for value in closed)])
+    needed = strongest(theories)
     walk.context.used("congruence")
     return Val(type_, gathered(walk.store, pieces), domain, theory=needed)
+
+
+def _met(walk: Walk, piece: Piece, theories: list[Theory]) -> Piece:
+    """The piece by an equal term of the original, where the e-graph knows one for a term that only the device has."""
+    atom, bridge = piece.atom, walk.context.bridge
+    if bridge is None or atom.kind is not AtomKind.LIFT:
+        return piece
+    if walk.is_original:
+        if walk.context.is_new(atom):
+            bridge.note(atom)
+        return piece
+    if atom.number in walk.context.meetings:
+        met = walk.context.meetings[atom.number]
+    elif walk.context.is_new(atom):
+        met = walk.context.meetings[atom.number] = bridge.find(walk, atom)
+    else:
+        return piece
+    if met is None:
+        return piece
+    other, match, theory = met
+    theories.append(theory)
+    walk.context.used("e-graph")
+    return Piece(other, piece.rel if match is None else walk.store.compose(piece.rel, match), piece.coefficient)
 
 
 def find(

@@ -11,7 +11,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import islpy as isl
 import numpy as np
 
 from ..evaluate.arithmetic import Native
@@ -131,11 +130,7 @@ class Walk:
 
     def counts_once(self, rel: Rel, inner: Rel) -> bool:
         """Whether no x is reached from one p through two different q (rel: p → q, inner: q → x)."""
-        if self.store.single_valued(rel):
-            return True
-        return self.store._memoised(
-            ("counts_once", rel.number, inner.number), lambda: _counts_once(rel.map, inner.map)
-        )
+        return self.store.counts_once(rel, inner)
 
     # terms ----------------------------------------------------------------------------------------------------------
 
@@ -321,8 +316,3 @@ class Walk:
             return None
         atom = self.context.atoms.integer(type_.dtype)
         return Val(type_, (Piece(atom, rel),), self.points(type_), known=array)
-
-
-def _counts_once(rel: isl.Map, inner: isl.Map) -> bool:
-    through = rel.range_map().apply_range(inner)
-    return bool(rel.domain_map().flat_range_product(through).is_injective())

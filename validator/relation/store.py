@@ -291,6 +291,17 @@ class Store:
     def injective(self, rel: Rel) -> bool:
         return self._memoised(("injective", rel.number), lambda: bool(rel.map.is_injective()))
 
+    def counts_once(self, first: Rel, second: Rel) -> bool:
+        """Whether no x is reached from one p through two different q (first: p -> q, second: q -> x)."""
+        if self.single_valued(first):
+            return True
+
+        def compute() -> bool:
+            through = first.map.range_map().apply_range(second.map)
+            return bool(first.map.domain_map().flat_range_product(through).is_injective())
+
+        return self._memoised(("counts_once", first.number, second.number), compute)
+
     def disjoint(self, first: Rel, second: Rel) -> bool:
         return self.empty(self.meet(first, second))
 

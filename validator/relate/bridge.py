@@ -1,0 +1,341 @@
+"""Asking the e-graph, where the walk finds no term of the original, whether another of its terms is equal.
+
+Atoms become terms: a lifted op an elementwise op over views of its operands, a named sum a total, a product an
+elementwise multiplication over pairs of indices, everything else a leaf. One e-graph a theory is kept, so that an
+equality is labelled with the weakest theory that gives it. What the e-graph finds replaces the new atom in the value,
+so the walk goes on with the original's term.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..ops.record import Theory
+from ..relation.build import names
+from ..relation.store import Dom, Rel, RelationLimitError, Store
+from .atoms import Atom, AtomKind
+from .monoid import Monoid
+
+if TYPE_CHECKING:
+    from ..egraph.graph import TermGraph
+    from .context import Context
+    from .walk import Walk
+
+MAX_QUESTIONS = 200
+"""Terms asked about in one validation; a program that needs more has another problem than algebra."""
+
+MAX_SECONDS = 8.0
+"""Time spent in the e-graph in one validation."""
+
+
+@dataclass(slots=True)
+class Bridge:
+    """The e-graphs of one validation, by theory, filled on demand."""
+
+    context: Context
+    accepted: Theory
+    graphs: dict[Theory, _Graph] = field(default_factory=dict)
+    originals: dict[Hashable, list[Atom]] = field(default_factory=dict)
+    """The original's lifted atoms, by element type and the atoms they read."""
+    questions: int = 0
+    seconds: float = 0.0
+    stop: str | None = None
+    fired: dict[str, int] = field(default_factory=dict)
+
+    def note(self, atom: Atom) -> None:
+        """Remember a term of the original as one that may be found again."""
+        self.originals.setdefault(_signature(atom), []).append(atom)
+
+    def find(self, walk: Walk, atom: Atom) -> tuple[Atom, Rel | None, Theory] | None:
+        """(term of the original, relation from the atom's indices to its, theory), None for no relation needed."""
+        candidates = self.originals.get(_signature(atom), ())
+        if not candidates or self.questions >= MAX_QUESTIONS or self.seconds >= MAX_SECONDS:
+            return None
+        self.questions += 1
+        start = time.monotonic()
+        try:
+            return self._find(walk, atom, candidates)
+        except RelationLimitError:
+            return None
+        finally:
+            self.seconds += time.monotonic() - start
+
+    def _find(self, walk: Walk, atom: Atom, candidates: Any) -> tuple[Atom, Rel | None, Theory] | None:
+        options = [(other, match) for other in candidates for match in _matches(walk, atom, other)]
+        if not options:
+            return None
+        for theory in Theory:
+            graph = self._graph(theory)
+            term = graph.term(atom)
+            pairs = [(other, match, graph.read(other, match, graph.space(atom))) for other, match in options]
+            report = graph.terms.saturate(theory)
+            self.stop = report.stop.value
+            for name, count in report.fired.items():
+                self.fired[name] = self.fired.get(name, 0) + count
+            for other, match, read in pairs:
+                if read is not None and graph.terms.same(term, read):
+                    return other, match, theory
+            if theory is self.accepted:
+                return None
+        return None
+
+    def _graph(self, theory: Theory) -> _Graph:
+        found = self.graphs.get(theory)
+        if found is None:
+            found = self.graphs[theory] = _Graph(self.context, theory)
+        return found
+
+
+def _signature(atom: Atom) -> Hashable:
+    """What two equal terms must share to be compared: type and the leaves they read, constants aside."""
+    leaves = sorted({leaf for operand in atom.operands for leaf in _leaves(operand)})
+    return (atom.dtype, tuple(leaves))
+
+
+def _leaves(atom: Atom) -> set[int]:
+    """Numbers of the atoms that an expression of lifted ops is made of."""
+    found: set[int] = set()
+    stack = [atom]
+    while stack:
+        current = stack.pop()
+        if current.kind is AtomKind.LIFT:
+            stack.extend(current.operands)
+        elif current.kind is not AtomKind.CONSTANT or current.arity:
+            found.add(current.number)
+    return found
+
+
+def _matches(walk: Walk, atom: Atom, other: Atom) -> list[Rel | None]:
+    """Relations through which `other` might be `atom`; None where both have the same indices."""
+    if not atom.rels and not other.rels:
+        return [None] if _root(atom) is _root(other) else []
+    if not atom.rels or not other.rels:
+        return []
+    store = walk.store
+    match: Rel | None = None
+    for operand, rel in _read(atom):
+        for twin, theirs in _read(other):
+            if twin is operand:
+                part = store.compose(rel, store.reverse(theirs))
+                match = part if match is None else store.meet(match, part)
+    if match is None or store.empty(match):
+        return []
+    if not store.single_valued(match):
+        match = store.lexmin(match)
+    return [match] if store.set_equal(store.domain(match), store.domain(atom.rels[0])) else []
+
+
+def _root(atom: Atom) -> Atom:
+    """The atom whose indices a lifted op over one operand shares."""
+    while atom.kind is AtomKind.LIFT and not atom.rels:
+        inner = [operand for operand in atom.operands if operand.arity]
+        if not inner:
+            return atom
+        atom = inner[0]
+    return atom
+
+
+def _read(atom: Atom) -> list[tuple[Atom, Rel]]:
+    """The distinct operands of an atom with its own indices, and how it reads them."""
+    seen: dict[int, tuple[Atom, Rel]] = {}
+    pattern = atom.data[1][2]
+    for operand, (what, position) in zip(atom.operands, pattern, strict=True):
+        if what != "scalar":
+            seen.setdefault(position, (operand, atom.rels[position]))
+    return list(seen.values())
+
+
+class _Graph:
+    """One e-graph and the atoms in it."""
+
+    def __init__(self, context: Context, theory: Theory) -> None:
+        from ..egraph.algebra import TermType
+        from ..egraph.graph import TermGraph
+
+        self._context = context
+        self._store = context.store
+        self._algebra = _Algebra(context.store)
+        self.terms: TermGraph = TermGraph(self._algebra, theory)
+        self._known: dict[int, int] = {}
+        self._spaces: dict[int, Dom] = {}
+        self._type = TermType
+
+    def space(self, atom: Atom) -> Dom:
+        """The indices at which the atom means something."""
+        found = self._spaces.get(atom.number)
+        if found is None:
+            found = self._spaces[atom.number] = self._space(atom)
+        return found
+
+    def _space(self, atom: Atom) -> Dom:
+        if atom.kind is AtomKind.LIFT and atom.rels:
+            return self._store.domain(atom.rels[0])
+        if atom.kind is AtomKind.LIFT:
+            inner = [operand for operand in atom.operands if operand.arity]
+            return self.space(inner[0]) if inner else self._universe(0)
+        if atom.kind is AtomKind.PRODUCT:
+            return self._store.set_product(self.space(atom.operands[0]), self.space(atom.operands[1]))
+        if atom.kind is AtomKind.NAMED and isinstance(atom.data, tuple) and atom.data:
+            whole = self._store.domain(atom.data[0].rel)
+            for piece in atom.data[1:]:
+                whole = self._store.set_union(whole, self._store.domain(piece.rel))
+            return whole
+        return self._universe(atom.arity)
+
+    def _universe(self, arity: int) -> Dom:
+        return self._store.dom(f"{{[{','.join(names('x', arity))}]}}")
+
+    def term(self, atom: Atom) -> int:
+        """The atom's term, its operands first; an explicit stack, since programs are deep."""
+        stack = [atom]
+        while stack:
+            current = stack[-1]
+            missing = [operand for operand in self._needed(current) if operand.number not in self._known]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if current.number not in self._known:
+                self._known[current.number] = self._make(current)
+        return self._known[atom.number]
+
+    def _needed(self, atom: Atom) -> tuple[Atom, ...]:
+        if atom.kind in (AtomKind.LIFT, AtomKind.PRODUCT):
+            return atom.operands
+        if atom.kind is AtomKind.NAMED and self._sum(atom) is not None:
+            return (atom.data[0].atom,)
+        return ()
+
+    def _sum(self, atom: Atom) -> Monoid | None:
+        """The reducer of a named atom that is one total over its whole space."""
+        if atom.kind is not AtomKind.NAMED or not isinstance(atom.data, tuple) or len(atom.data) != 1:
+            return None
+        piece = atom.data[0]
+        if piece.coefficient != 1:
+            return None
+        for definition in self._context.definitions.get(piece.atom.number, ()):
+            if definition.atom is atom and definition.pieces == atom.data:
+                return definition.monoid
+        return None
+
+    def _make(self, atom: Atom) -> int:
+        space = self.space(atom)
+        type_ = self._type(atom.dtype, space.number)
+        if atom.kind is AtomKind.CONSTANT and atom.arity == 0 and isinstance(atom.data, (tuple, float)):
+            value = atom.data[1] if isinstance(atom.data, tuple) else atom.data
+            return self.terms.constant(value, type_)
+        if atom.kind is AtomKind.LIFT:
+            return self._lifted(atom, space, type_)
+        monoid = self._sum(atom)
+        if monoid is not None:
+            piece = atom.data[0]
+            inner = self.space(piece.atom)
+            if self._store.set_subset(self._store.range(piece.rel), inner):
+                rel = self._algebra.keep(piece.rel, inner)
+                return self.terms.total(monoid.value.partition(".")[2], rel, self._known[piece.atom.number], type_)
+        if atom.kind is AtomKind.PRODUCT:
+            return self._product(atom, space, type_)
+        return self.terms.leaf(f"atom{atom.number}", type_)
+
+    def _product(self, atom: Atom, space: Dom, type_: Any) -> int:
+        left, right = atom.operands
+        if left.dtype is not atom.dtype or right.dtype is not atom.dtype or atom.key[2][2] not in ((), ((), None)):
+            return self.terms.leaf(f"atom{atom.number}", type_)
+        all_ = names("x", atom.arity)
+        edges = []
+        for operand, part in ((left, all_[: left.arity]), (right, all_[left.arity :])):
+            text = f"{{[{','.join(all_)}] -> [{','.join(part)}]}}"
+            edges.append(self._edge(operand, self._store.restrict(self._store.rel(text), space), space))
+        return self.terms.apply("multiply", None, edges, type_)
+
+    def _lifted(self, atom: Atom, space: Dom, type_: Any) -> int:
+        key, _, pattern = atom.data[1] if atom.rels else atom.key[2]
+        name, attributes = key
+        edges = []
+        for operand, (what, position) in zip(atom.operands, pattern, strict=True):
+            rel = None if what == "scalar" or not atom.rels else atom.rels[position]
+            edges.append(self._edge(operand, rel, space))
+        dialect, _, op = str(name).rpartition(".")
+        meaning: Any = None
+        if op == "compare":
+            items = dict(attributes)
+            meaning = (items["comparison_direction"].value, items.get("compare_type"))
+        elif attributes:
+            meaning = attributes
+        if dialect != "stablehlo":
+            op = str(name)
+        return self.terms.apply(op, meaning, edges, type_)
+
+    def _edge(self, operand: Atom, rel: Rel | None, space: Dom) -> tuple[int | None, int]:
+        term = self._known[operand.number]
+        if operand.kind is AtomKind.CONSTANT and operand.arity == 0:
+            kind = self._type(operand.dtype, space.number)
+            if isinstance(operand.data, (tuple, float)):
+                value = operand.data[1] if isinstance(operand.data, tuple) else operand.data
+                return None, self.terms.constant(value, kind)
+            return None, self.terms.leaf(f"atom{operand.number} over {space.number}", kind)
+        if rel is None and self.space(operand) is space:
+            return None, term
+        if rel is None:
+            source = ",".join(names("x", space.arity))
+            target = ",".join(names("x", operand.arity)) if operand.arity else ""
+            rel = self._store.restrict(self._store.rel(f"{{[{source}] -> [{target}]}}"), space)
+        return self._algebra.keep(rel, self.space(operand)), term
+
+    def read(self, other: Atom, match: Rel | None, space: Dom) -> int | None:
+        """The term of `other` read at the indices of the space, None where it is not defined at all of them."""
+        term = self.term(other)
+        if match is None:
+            return term if self.space(other) is space else None
+        if not self._store.set_subset(self._store.range(match), self.space(other)):
+            return None
+        return self.terms.view(self._algebra.keep(match, self.space(other)), term, self._type(other.dtype, space.number))
+
+
+class _Algebra:
+    """Facts about relations for the e-graph, which numbers a relation together with the space it leads to."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._rels: list[tuple[Rel, Dom]] = []
+
+    def keep(self, rel: Rel, target: Dom) -> int:
+        """The number of a relation into a space; it is defined at every point of the space it leaves from."""
+        key = (rel.number, target.number)
+        if key not in self._numbers:
+            self._numbers[key] = len(self._rels)
+            self._rels.append((rel, target))
+        return self._numbers[key]
+
+    def compose(self, first: int, second: int) -> int | None:
+        (before, _), (after, target) = self._rels[first], self._rels[second]
+        try:
+            return self.keep(self._store.compose(before, after), target)
+        except RelationLimitError:
+            return None
+
+    def counts_once(self, first: int, second: int) -> bool:
+        try:
+            return self._store.counts_once(self._rels[first][0], self._rels[second][0])
+        except RelationLimitError:
+            return False
+
+    def is_identity(self, relation: int) -> bool:
+        rel, target = self._rels[relation]
+        if rel.arity_in != rel.arity_out or self._store.domain(rel) is not target:
+            return False
+        return self._store.equal(rel, self._store.identity_on(target))
+
+    def is_function(self, relation: int) -> bool:
+        return self._store.single_valued(self._rels[relation][0])
+
+    def is_nonempty(self, relation: int) -> bool:
+        # every relation kept here is defined on the whole of its space, so each point has an element
+        return True
+
+    def count(self, relation: int) -> int | None:
+        return 1 if self.is_function(relation) else None
