@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,7 +24,7 @@ import jax  # noqa: E402
 from .entry import Entry, Expectation, entry  # noqa: E402
 from .programs import contractions, control, indexing, movement, networks, reductions  # noqa: E402
 
-__all__ = ["ENTRIES", "Entry", "Expectation", "Pair", "compile_pair", "entry", "named"]
+__all__ = ["ENTRIES", "Entry", "Expectation", "Pair", "compile_pair", "compile_stages", "entry", "named"]
 
 _FAMILIES = (contractions, reductions, movement, networks, indexing, control)
 
@@ -75,28 +76,38 @@ def _key(one: Entry, text: str) -> str:
 
 
 def _compile(one: Entry, lowered: jax.stages.Lowered, folder: Path) -> None:
+    dumped = _dump(lowered, "spmd-partitioning")
+    before = [data for name, data in dumped if ".before_spmd-partitioning" in name]
+    after = [data for name, data in dumped if ".after_spmd-partitioning" in name]
+    if len(before) != 1 or len(after) != 1:
+        raise RuntimeError(f"'{one.name}' dumped {[name for name, _ in dumped]} instead of one pair")
+    folder.mkdir(parents=True, exist_ok=True)
+    # A file appears whole or not at all, whoever else compiles the same program.
+    for data, target in ((before[0], "before.hlo.pb"), (after[0], "after.hlo.pb")):
+        part = folder / f"{target}.{os.getpid()}"
+        part.write_bytes(data)
+        part.replace(folder / target)
+
+
+def compile_stages(one: Entry) -> list[tuple[str, bytes]]:
+    """The modules between the passes that change something, in order, from the partitioner's input on."""
+    stages = [(name, data) for name, data in _dump(one.lower(), ".*") if _NUMBERED.search(name)]
+    start = next(number for number, (name, _) in enumerate(stages) if ".before_spmd-partitioning" in name)
+    return stages[start:]
+
+
+_NUMBERED = re.compile(r"\.\d{4}\.")
+
+
+def _dump(lowered: jax.stages.Lowered, passes: str) -> list[tuple[str, bytes]]:
+    """Compile, and give the modules dumped around the passes that match, by file name in order."""
     # A hit in JAX's compilation cache would dump nothing.
     was_on = jax.config.jax_enable_compilation_cache  # type: ignore[attr-defined]
     jax.config.update("jax_enable_compilation_cache", False)
     try:
-        with tempfile.TemporaryDirectory() as dumps:
-            lowered.compile(
-                compiler_options={
-                    "xla_dump_to": dumps,
-                    "xla_dump_hlo_pass_re": "spmd-partitioning",
-                    "xla_dump_hlo_as_proto": True,
-                }
-            )
-            names = sorted(Path(dumps).glob("*.hlo.pb"))
-            before = [name for name in names if ".before_spmd-partitioning" in name.name]
-            after = [name for name in names if ".after_spmd-partitioning" in name.name]
-            if len(before) != 1 or len(after) != 1:
-                raise RuntimeError(f"'{one.name}' dumped {[name.name for name in names]} instead of one pair")
-            folder.mkdir(parents=True, exist_ok=True)
-            # A file appears whole or not at all, whoever else compiles the same program.
-            for source, target in ((before[0], "before.hlo.pb"), (after[0], "after.hlo.pb")):
-                part = folder / f"{target}.{os.getpid()}"
-                part.write_bytes(source.read_bytes())
-                part.replace(folder / target)
+        with tempfile.TemporaryDirectory() as folder:
+            options = {"xla_dump_to": folder, "xla_dump_hlo_pass_re": passes, "xla_dump_hlo_as_proto": True}
+            lowered.compile(compiler_options=options)
+            return [(file.name, file.read_bytes()) for file in sorted(Path(folder).glob("*.hlo.pb"))]
     finally:
         jax.config.update("jax_enable_compilation_cache", was_on)

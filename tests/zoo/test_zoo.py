@@ -51,6 +51,33 @@ def test_the_evaluator_sees_which_miscompiles_the_partitioner_makes() -> None:
     assert dict(line.split() for line in _python("-c", _JUDGE, *told).splitlines()) == told
 
 
+_BISECT = """
+import sys
+from shardproof.validator.evaluate.compare import search_counterexample
+from shardproof.validator.evaluate.errors import EvaluationError
+from shardproof.validator.read.program import read_program
+from tools.zoo import ENTRIES, compile_stages
+(_, first), *stages = compile_stages(ENTRIES[sys.argv[1]])
+before = read_program(first)
+for name, data in stages:
+    try:
+        found = search_counterexample(before, read_program(data), budget_seconds=5, max_rounds=1)
+    except EvaluationError:
+        continue
+    if found is not None:
+        print(name)
+        break
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["live_slice_clamped_per_shard", "live_shifted_set"])
+def test_the_evaluator_finds_the_later_pass_that_goes_wrong(name: str) -> None:
+    found = _python("-c", _BISECT, name)
+    # Where the version at hand compiles it right, the passes up to layout assignment all agree.
+    assert ("algsimp" in found) == bool(ENTRIES[name].runs_wrongly), found
+
+
 _READ_ALL = """
 from shardproof.validator.read.program import read_program
 from tools.check import check_program
