@@ -121,6 +121,11 @@ def relate_convert(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
     return relate_elementwise(walk, op, values)
 
 
+def relate_square(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    """The operand times itself, which is how it is defined."""
+    return [lift(walk, ("stablehlo.multiply", ()), [values[0], values[0]], op.results[0].tensor, commutative=True)]
+
+
 def relate_clamp(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
     """Clamp; scalar bounds are broadcast first."""
     low, operand, high = values
@@ -223,6 +228,7 @@ def _guarded_by(walk: Walk, piece: Piece, test: tuple) -> list[Piece]:
 
 
 RELATIONS = {
+    "chlo.square": relate_square,
     "stablehlo.compare": relate_compare,
     "stablehlo.convert": relate_convert,
     "stablehlo.clamp": relate_clamp,

@@ -162,5 +162,6 @@ RELATIONS = {
     "stablehlo.iota": relate_iota,
     "stablehlo.constant": relate_constant,
     "mhlo.copy": relate_identity,
+    "sdy.sharding_constraint": relate_identity,
     "stablehlo.optimization_barrier": relate_identity,
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..read.ir import Op, TensorType, TupleType
-from ..relate.keys import frozen_attributes
+from ..relate.keys import frozen, frozen_attributes
 from ..relate.rows import RowOperand, relate_rows
 from ..relate.value import AnyVal, TokenVal, TupleVal, Val
 from ..relation.build import names
@@ -62,8 +62,9 @@ def relate_custom_call(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]
     effect = bool(op.attributes.get("has_side_effect", False))
     if contract is Contract.MANUAL or effect or types is None or len(tensors) != len(values):
         return [walk.not_modelled(r.type, f"custom call '{target}'") for r in op.results]
-    wanted = [name for name in op.attributes if name in _MEANING]
-    key = (op.name, frozen_attributes(op.attributes, wanted))
+    # one attribute of two spellings: the converter's and JAX's own
+    config = op.attributes.get("mhlo.backend_config", op.attributes.get("backend_config"))
+    key = (op.name, frozen_attributes(op.attributes, _MEANING), frozen(config))
     if contract is Contract.NORM:
         flat = _norm(walk, op, tensors, types, key)
     else:
@@ -73,7 +74,7 @@ def relate_custom_call(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]
     return flat
 
 
-_MEANING = frozenset({"backend_config", "call_target_name", "operand_layouts", "result_layouts", "mhlo.backend_config"})
+_MEANING = frozenset({"call_target_name", "operand_layouts", "result_layouts"})
 
 
 def _flat_types(op: Op) -> list[TensorType] | None:

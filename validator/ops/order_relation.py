@@ -66,6 +66,16 @@ def relate_trailing_rows(row_rank: int):
     return relate
 
 
+def relate_top_k(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
+    """The greatest k of each row: `chlo.top_k` and `mhlo.topk` are one function."""
+    operand = values[0]
+    *batch, length = operand.type.shape
+    row = RowOperand(operand, walk.builder.moved(operand.type.shape, names("i", operand.type.rank)), 1)
+    reads = [walk.builder.moved(r.tensor.shape, names("i", r.tensor.rank)) for r in op.results]
+    key = ("top_k", int(op.attributes["k"]), bool(op.attributes.get("largest", True)), length)
+    return relate_rows(walk, key, [row], batch, [r.tensor for r in op.results], reads)
+
+
 def relate_fft(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
     return relate_trailing_rows(len(op.attributes["fft_length"]))(walk, op, values)
 
@@ -87,8 +97,8 @@ def relate_whole(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
 
 RELATIONS = {
     "stablehlo.sort": relate_sort,
-    "chlo.top_k": relate_trailing_rows(1),
-    "mhlo.topk": relate_trailing_rows(1),
+    "chlo.top_k": relate_top_k,
+    "mhlo.topk": relate_top_k,
     "stablehlo.cholesky": relate_trailing_rows(2),
     "stablehlo.triangular_solve": relate_trailing_rows(2),
     "stablehlo.fft": relate_fft,

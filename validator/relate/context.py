@@ -50,6 +50,8 @@ class Context:
     rows: dict[Hashable, list[Any]] = field(default_factory=dict)
     """Named row operations by op, attributes and operand atoms."""
     expansions: dict[int, tuple[Piece, ...] | None] = field(default_factory=dict)
+    layouts: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Rel]] = field(default_factory=dict)
+    """By logical and local shape: the layouts that parameters and results have, as guesses for other values."""
     loops: list[tuple[Any, dict[int, tuple[int, int]]]] = field(default_factory=list)
     """The original's loops in program order, each with the ranges its counters have inside the body."""
     root_ranges: dict[int, tuple[int, int]] = field(default_factory=dict)

@@ -8,7 +8,8 @@ from ..ops.record import Theory
 from ..read.ir import Program, Result
 from ..relation.build import Builder
 from ..relation.mesh import NO_DEVICES
-from ..relation.store import RelationLimitError
+from ..read.shardings import Sharding
+from ..relation.store import Rel, RelationLimitError
 from .atoms import Atom, AtomKind
 from .bridge import Bridge
 from .context import Context
@@ -62,6 +63,11 @@ def decide(
     if before.num_devices > 1 and _holds_device_values(before):
         blocked = ("device values in the before program",) * len(before.results)
         return Decision(nothing, blocked, nothing, original, device)
+    for spec, implementation in zip(before.results, after.results, strict=True):
+        local = implementation.value.tensor.shape
+        rel = _layout(device, spec.value.tensor.shape, spec.sharding, local)
+        if not isinstance(rel, str):
+            _remember_layout(device, spec.value.tensor.shape, local, rel)
     try:
         expected = original.run(before, _logical_parameters(original, before))
         actual = device.run(after, _device_parameters(original, device, before, after))
@@ -102,13 +108,11 @@ def _device_parameters(original: Walk, device: Walk, before: Program, after: Pro
     values: list[AnyVal] = []
     for number, (spec, implementation) in enumerate(zip(before.parameters, after.parameters, strict=True)):
         logical, local = spec.value.tensor, implementation.value.tensor
-        try:
-            rel = layout(device.builder, logical.shape, spec.sharding, local.shape)
-        except RelationLimitError:
-            rel = "a sharding whose device order is too irregular"
+        rel = _layout(device, logical.shape, spec.sharding, local.shape)
         if isinstance(rel, str):
             values.append(device.not_modelled(local, rel))
             continue
+        _remember_layout(device, logical.shape, local.shape, rel)
         atom = original.context.atoms.make(
             AtomKind.PARAMETER, logical.dtype, logical.rank, number, label=spec.label
         )
@@ -116,15 +120,28 @@ def _device_parameters(original: Walk, device: Walk, before: Program, after: Pro
     return values
 
 
+def _layout(device: Walk, shape: tuple[int, ...], sharding: Sharding | None, local: tuple[int, ...]) -> Rel | str:
+    try:
+        return layout(device.builder, shape, sharding, local)
+    except RelationLimitError:
+        return "a sharding whose device order is too irregular"
+
+
+def _remember_layout(device: Walk, shape: tuple[int, ...], local: tuple[int, ...], rel: Rel) -> None:
+    known = device.context.layouts.setdefault((shape, local), [])
+    if rel not in known:
+        known.append(rel)
+
+
 def _result(
     original: Walk, device: Walk, spec: Result, implementation: Result, want: AnyVal, have: AnyVal
 ) -> tuple[Comparison | None, str]:
     if not isinstance(want, Val) or not isinstance(have, Val):
         return None, "a result that is no tensor"
+    demanded = _layout(device, spec.value.tensor.shape, spec.sharding, implementation.value.tensor.shape)
+    if isinstance(demanded, str):
+        return None, f"result {demanded}"
     try:
-        demanded = layout(device.builder, spec.value.tensor.shape, spec.sharding, implementation.value.tensor.shape)
-        if isinstance(demanded, str):
-            return None, f"result {demanded}"
         return compare_result(original, device, want, have, demanded), ""
     except RelationLimitError as limit:
         return Comparison(False, want.theory, f"too complex to compare: {limit}"), ""

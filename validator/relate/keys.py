@@ -30,18 +30,42 @@ def frozen(value: Any) -> Hashable:
 
 
 def region_key(region: Region, ignored: Collection[str]) -> Hashable | None:
-    """What a region computes, up to the names of its values; None where it reads outer values or nests regions."""
+    """What a region computes from its arguments, whatever the order and the names of its ops.
+
+    None where it reads outer values or nests regions. Equal expressions are numbered once, in the order in which the
+    results reach them.
+    """
+    makers = {result.number: op for op in region.ops for result in op.results}
     numbering: dict[int, int] = {argument.number: k for k, argument in enumerate(region.arguments)}
     parts: list[Hashable] = [tuple(argument.type for argument in region.arguments)]
-    for op in region.ops:
-        if op.regions or any(operand.number not in numbering for operand in op.operands):
+    known: dict[Hashable, int] = {}
+    stack = [result.number for result in reversed(region.results)]
+    while stack:
+        number = stack[-1]
+        if number in numbering:
+            stack.pop()
+            continue
+        op = makers.get(number)
+        if op is None or op.regions:
             return None
-        operands = tuple(numbering[operand.number] for operand in op.operands)
-        for result in op.results:
-            numbering[result.number] = len(numbering)
+        waiting = [operand.number for operand in op.operands if operand.number not in numbering]
+        if waiting:
+            stack.extend(reversed(waiting))
+            continue
+        stack.pop()
         wanted = [name for name in op.attributes if name not in ignored]
-        parts.append((op.name, operands, tuple(r.type for r in op.results), frozen_attributes(op.attributes, wanted)))
-    if any(result.number not in numbering for result in region.results):
-        return None
+        attributes = tuple(item for item in frozen_attributes(op.attributes, wanted) if not _implied(op.name, item))
+        operands = tuple(numbering[operand.number] for operand in op.operands)
+        for position, result in enumerate(op.results):
+            part = (op.name, operands, position, tuple(r.type for r in op.results), attributes)
+            if part not in known:
+                known[part] = len(region.arguments) + len(known)
+                parts.append(part)
+            numbering[result.number] = known[part]
     parts.append(tuple(numbering[result.number] for result in region.results))
     return tuple(parts)
+
+
+def _implied(name: str, item: tuple[str, Hashable]) -> bool:
+    """A comparison's type says nothing beyond the operands' type, unless it asks for the total order."""
+    return name == "stablehlo.compare" and item[0] == "compare_type" and str(item[1]).upper() != "TOTALORDER"

@@ -227,6 +227,10 @@ def _guesses(walk: Walk, loop: Loop, position: int, value: Val) -> Iterator[Rel]
         if replicated not in seen:
             seen.append(replicated)
             yield replicated
+    for rel in walk.context.layouts.get((result.shape, value.type.shape), ()):
+        if rel not in seen:
+            seen.append(rel)
+            yield rel
     start = loop.initial[loop.carried[position]]
     for mine in value.pieces:
         for theirs in start.pieces:
