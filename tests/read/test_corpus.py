@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from read.programs import CORPUS, DATA, every_op
 from shardproof.validator.read import read_program
 from shardproof.validator.read.attributes import DeviceGroups, DevicePairs
 from shardproof.validator.read.ir import Op, Program, Region, TensorType, Value
 from shardproof.validator.read.shardings import Sharding, ShardingKind
-
-from read.programs import CORPUS, DATA, every_op
 
 
 def _files() -> list[Path]:

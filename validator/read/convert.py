@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -285,7 +286,11 @@ class Converter:
         if name == "stablehlo.dot":
             attributes["dot_dimension_numbers"] = DotDims((), (), (operands[0].tensor.rank - 1,), (0,))
         elif name == "sdy.manual_computation":
-            attributes["manual_axes"] = tuple(axis.strip('"') for axis in attributes["manual_axes"])
+            attributes["manual_axes"] = tuple(re.findall(r'"([^"]*)"', str(raw["manual_axes"])))
+            named = re.search(r'<@"?([\w.$-]+)', f"{raw['in_shardings']}{raw['out_shardings']}")
+            if named is not None and named[1] in self._meshes:
+                # The axes are names; what they mean is the mesh.
+                attributes["mesh"] = self._meshes[named[1]]
         return attributes, shardings
 
     def _constant(self, op: ir.Operation, result: Value, location: Location) -> np.ndarray:
@@ -298,15 +303,11 @@ class Converter:
             return array_from_text(str(op), result.type)
         known = self._constants.get(attribute)
         if known is None:
-            if isinstance(attribute, ir.DenseResourceElementsAttr):
-                elided = "__elided__" in str(attribute)
-                raise ReadError(
-                    ReadErrorKind.ELIDED if elided else ReadErrorKind.UNSUPPORTED,
-                    self._where(location),
-                    "constant is elided: print the module with large constants"
-                    if elided
-                    else "constant in a dense resource is not supported",
-                )
+            if not isinstance(attribute, ir.DenseElementsAttr):
+                if "__elided__" in str(attribute):
+                    message = "constant is elided: print the module with large constants"
+                    raise ReadError(ReadErrorKind.ELIDED, self._where(location), message)
+                raise UnsupportedType(f"value '{str(attribute)[:60]}' is not supported")
             known = self._constants[attribute] = constant_array(attribute, result.type)
         return known
 

@@ -21,6 +21,9 @@ from .pairs import check_pair
 OP_LIMIT = 1_000_000
 """A module of more operations and calls, the calls inlined, is refused."""
 
+MESSAGE_LIMIT = 400
+"""MLIR repeats the offending text in some messages; the start is enough."""
+
 Counts = tuple[int, int]
 """Replicas and partitions."""
 
@@ -140,7 +143,7 @@ def _parse(source: str | bytes, name: str) -> ir.Module:
         kind = ReadErrorKind.SYNTAX
         if isinstance(source, str) and source.count("{") > source.count("}"):
             kind, message = ReadErrorKind.TRUNCATED, f"text ends before the module does: {message}"
-        raise ReadError(kind, where, message) from None
+        raise ReadError(kind, where, message.strip()[:MESSAGE_LIMIT]) from None
     except (RuntimeError, ValueError) as error:
         raise ReadError(ReadErrorKind.SYNTAX, name, _first_line(error)) from None
 

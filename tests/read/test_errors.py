@@ -1,0 +1,199 @@
+"""Every refusal: its kind, where it points, and its text."""
+
+import gzip
+import time
+
+import pytest
+
+from read.programs import DATA, stablehlo
+from shardproof.validator import compat
+from shardproof.validator.read import ReadError, ReadErrorKind, read_program
+from shardproof.validator.read import files as files_module
+from shardproof.validator.read import program as program_module
+
+
+def refused(source: object, name: str | None = "in") -> tuple[ReadErrorKind, str]:
+    with pytest.raises(ReadError) as caught:
+        read_program(source, name=name)
+    return caught.value.kind, str(caught.value)
+
+
+HLO = (DATA / "uneven_max_before.hlo.txt").read_text()
+MLIR = (DATA / "uneven_max_lowered.mlir").read_text()
+(PROTO,) = (path.read_bytes() for path in (DATA / "dump").glob("*.after_spmd-partitioning*"))
+BODY = "  return %a : tensor<4xf32>"
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "text"),
+    [
+        (b"", "FORMAT", "in: is empty"),
+        (b" \n\t", "FORMAT", "in: is empty"),
+        (
+            "what is\nthis",
+            "FORMAT",
+            "in: is neither an HLO module (text or proto) nor an MLIR module (text or bytecode)",
+        ),
+        (b"\x00\x01\x02\x03" * 99, "FORMAT", "in: is not an HLO proto: field number 0"),
+        (b"\xff\xfe\xfd" * 99, "FORMAT", "in: is not an HLO proto: varint of more than ten bytes"),
+        (b"ML\xefR" + b"junk" * 9, "SYNTAX", "in: "),
+        (b"\x1f\x8b" + b"junk", "FORMAT", "in: is not valid gzip: "),
+        (gzip.compress(HLO.encode())[:200], "TRUNCATED", "in: is a truncated gzip file"),
+        (PROTO[:1000], "TRUNCATED", "in: is a truncated HLO proto: data ends inside a field"),
+        (HLO[: len(HLO) // 2], "TRUNCATED", "text ends before the module does: "),
+        (MLIR[: len(MLIR) // 3], "TRUNCATED", "text ends before the module does: "),
+        (
+            HLO.replace("constant(5)", "constant({...})"),
+            "ELIDED",
+            "in:33:23: constant is elided as '{...}': dump again with --xla_dump_large_constants or as a proto",
+        ),
+        (
+            stablehlo("  %0 = stablehlo.constant dense_resource<__elided__> : tensor<4xf32>\n" + BODY),
+            "ELIDED",
+            "in:4:8: constant is elided: print the module with large constants",
+        ),
+        (HLO.replace(" subtract(", " subtrakt("), "SYNTAX", "in:35:26: expects opcode but sees: subtrakt"),
+        (HLO.replace("last_tile_dim_replicate}", "last_tile_dim}"), "SYNTAX", "in:31:47: unexpected 'last_tile_dim'"),
+        (HLO.replace("[4,1,2]<=[2,4]T(1,0)", "[4,1,3]<=[2,4]T(1,0)"), "SYNTAX", "in:31:47: 12 tiles but 8 devices"),
+        (MLIR.replace("stablehlo.subtract", "stablehlo.subtrakt"), "SYNTAX", "in:8:10: custom op"),
+        (
+            MLIR.replace("stablehlo.subtract", "mine.subtract"),
+            "SYNTAX",
+            "in:8:10: Dialect `mine' not found for custom op 'mine.subtract'",
+        ),
+        (
+            stablehlo("  %0 = stablehlo.tanh %b : tensor<?xf32>\n" + BODY,
+                      "(%a: tensor<4xf32>, %b: tensor<?xf32>) -> tensor<4xf32>"),
+            "UNSUPPORTED",
+            "in:3:36: dynamic shape 'tensor<?xf32>' is not supported",
+        ),
+        (
+            stablehlo("  %0 = stablehlo.dynamic_iota %b, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>\n" + BODY,
+                      "(%a: tensor<4xf32>, %b: tensor<1xi32>) -> tensor<4xf32>"),
+            "UNSUPPORTED",
+            "in:4:8: 'stablehlo.dynamic_iota': dynamic shape 'tensor<?xf32>' is not supported",
+        ),
+        (HLO.replace("f32[8,4]", "f32[<=8,4]"), "UNSUPPORTED", "in: dynamic shape"),
+        ("module {\n}\n", "FORMAT", "in: no function '@main' and 0 other public functions"),
+        (
+            stablehlo("  %0 = call @lost(%a) : (tensor<4xf32>) -> tensor<4xf32>\n" + BODY,
+                      top="func.func private @lost(tensor<4xf32>) -> tensor<4xf32>"),
+            "UNSUPPORTED",
+            "in:4:8: call of '@lost', which has no body",
+        ),
+        (
+            stablehlo("  %0 = call @main(%a) : (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>"),
+            "UNSUPPORTED",
+            "in:4:8: recursive call of '@main'",
+        ),
+        (
+            stablehlo(BODY, '(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32>'),
+            "SYNTAX",
+            "in:3:1: ",
+        ),
+        ("module attributes {a.b = " + "[" * 5000 + "]" * 5000 + "} {\n}\n", "LIMIT", "in: brackets are nested more"),
+        (stablehlo(BODY, f"(%a: {'tuple<' * 900}{'>' * 900})"), "LIMIT", "in: brackets are nested more than 200 deep"),
+    ],
+)  # fmt: skip
+def test_refusal(source: object, kind: str, text: str):
+    found, message = refused(source)
+    assert found is ReadErrorKind[kind], message
+    assert text in message
+    assert message.startswith("in:")
+    assert len(message) < 600
+
+
+def test_missing_file():
+    assert refused("/no/such/file.mlir", None) == (
+        ReadErrorKind.MISSING,
+        "/no/such/file.mlir: no such file or directory",
+    )
+
+
+def test_folder():
+    assert refused(DATA, None) == (ReadErrorKind.FORMAT, f"{DATA}: is a folder, not a program")
+
+
+def test_size_limit(monkeypatch: pytest.MonkeyPatch, tmp_path):
+    monkeypatch.setattr(files_module, "SIZE_LIMIT", 1 << 20)
+    bomb = gzip.compress(bytes(50 << 20))
+    assert refused(bomb) == (ReadErrorKind.LIMIT, "in: unpacks to more than 1 MiB")
+    large = tmp_path / "large.mlir"
+    large.write_bytes(bytes(2 << 20))
+    assert refused(large, None) == (ReadErrorKind.LIMIT, f"{large}: larger than 1 MiB")
+
+
+def test_op_limit(monkeypatch: pytest.MonkeyPatch):
+    """Doubling calls would make 2**40 operations."""
+    monkeypatch.setattr(program_module, "OP_LIMIT", 1000)
+    call = "".join(f"  %{k} = call @f{{n}}(%{v}) : (tensor<4xf32>) -> tensor<4xf32>\n" for k, v in ((0, "a"), (1, "0")))
+    functions = [
+        f"func.func private @f{n}(%a: tensor<4xf32>) -> tensor<4xf32> {{\n{call.format(n=n + 1)}\n"
+        "  return %1 : tensor<4xf32>\n}"
+        for n in range(40)
+    ]
+    functions.append("func.func private @f40(%a: tensor<4xf32>) -> tensor<4xf32> {\n" + BODY + "\n}")
+    started = time.perf_counter()
+    kind, message = refused(stablehlo(call.format(n=0) + "\n  return %1 : tensor<4xf32>", top="\n".join(functions)))
+    assert kind is ReadErrorKind.LIMIT
+    assert "more than 1000 operations" in message
+    assert time.perf_counter() - started < 10
+
+
+def test_deep_calls_do_not_recurse():
+    functions = [
+        f"func.func private @f{n}(%a: tensor<4xf32>) -> tensor<4xf32> {{\n"
+        f"  %0 = call @f{n + 1}(%a) : (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>\n}}"
+        for n in range(1500)
+    ]
+    functions.append("func.func private @f1500(%a: tensor<4xf32>) -> tensor<4xf32> {\n" + BODY + "\n}")
+    body = "  %0 = call @f0(%a) : (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>"
+    program = read_program(stablehlo(body, top="\n".join(functions)))
+    assert program.results[0].value is program.parameters[0].value
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("  r = f32[4] reshape(p)", "in:4:3: 'reshape' of 8 elements to 4 elements"),
+        ("  r = f32[8] parameter(3)", "in:2:1: parameters of the computation are numbered [0, 3]"),
+        ("  r = f32[8] add(p, p), sharding={mesh[], manual}", "in:4:34: 'manual' needs a mesh with axes"),
+        ("  r = f32[8] add(p, p), sharding={devices=[8]<=[8]", "in:4:34: 'sharding={' is not closed"),
+        (
+            "  r = f32[8] all-gather(p), dimensions={0}, replica_groups=[3,4]<=[8]",
+            "in:4:60: replica groups [3, 4] do not arrange 8 devices",
+        ),
+        (
+            "  r = f32[8] all-gather(p), dimensions={0}, replica_groups=mesh['x'=2,'x'=4] {'x'}",
+            "in:4:60: mesh axis names repeat",
+        ),
+    ],
+)
+def test_refused_before_xla_aborts(line: str, message: str):
+    """XLA's parser answers these with a failed assertion, which would end this process."""
+    text = f"HloModule m, num_partitions=8\nENTRY e {{\n  p = f32[8] parameter(0)\n{line}\n"
+    text += "  ROOT s = f32[8] add(p, p)\n}\n"
+    kind, found = refused(text)
+    assert kind is ReadErrorKind.SYNTAX
+    assert found.startswith(message)
+
+
+def test_a_constant_without_value_in_a_proto():
+    from shardproof.validator.read import wire
+    from shardproof.validator.read.hlo_module import COMPUTATION_INSTRUCTIONS, MODULE_COMPUTATIONS, _replace
+
+    def without_literal(instruction: memoryview) -> bytes:
+        spans = [(start, end) for number, _, _, start, end in wire.fields(instruction) if number != 8]
+        return b"".join(bytes(instruction[start:end]) for start, end in spans)
+
+    proto = compat.hlo_text_to_proto(HLO)
+    emptied = _replace(
+        memoryview(proto), MODULE_COMPUTATIONS, lambda c: _replace(c, COMPUTATION_INSTRUCTIONS, without_literal)
+    )
+    assert emptied is not None
+    assert refused(emptied) == (ReadErrorKind.ELIDED, "in: constant 'constant.0' has no value")
+
+
+def test_other_objects():
+    with pytest.raises(TypeError, match="cannot read a program from a int"):
+        read_program(3)
