@@ -324,6 +324,8 @@ class Constants:
             return self._intern(name, bool(result) if dtype.is_bool else _wrap(result, dtype))
         if dtype not in _ARITHMETIC_FLOATS or op not in _BINARY:
             return None
+        if op == "divide" and float(other) == 0:
+            return None  # the sign of zero would decide, and above theory exact zeros are one
         with np.errstate(all="ignore"):
             return self._intern(name, _BINARY[op](one, other))
 

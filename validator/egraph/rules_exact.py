@@ -82,7 +82,7 @@ ARITHMETIC = (
     _exact("subtract-is-add-negated", "(subtract x y)",                  "(add x (negate y))",        "",                          "IEEE defines subtraction so; integers wrap alike"),
     _exact("negate-negated",          "(negate (negate x))",             "x",                         "",                          "the sign flips twice"),
     _exact("multiply-by-minus-one",   "(multiply x (const c))",          "(negate x)",                "minus-one d c",             "only the sign changes"),
-    _exact("multiply-negated",        "(multiply (negate x) y)",         "(negate (multiply x y))",   "ordered d",                 "rounding to nearest is symmetric"),
+    _exact("multiply-negated",        "(multiply (negate x) y)",         "(negate (multiply x y))",   "signed d",                 "rounding to nearest is symmetric"),
     _exact("divide-negated",          "(divide (negate x) y)",           "(negate (divide x y))",     "float d",                   "rounding to nearest is symmetric"),
     _exact("divide-by-power-of-two",  "(divide x (const c))",            "(multiply x (const k))",    "float d, reciprocal d c k", "both round the one exact quotient"),
     _exact("maximum-of-negated",      "(maximum (negate x) (negate y))", "(negate (minimum x y))",    "float d",                   "negation reverses the order"),
