@@ -6,7 +6,7 @@ arguments give equal values, and nothing else is known of them. Some consequence
 - Any two programs that are equal by field laws and congruence agree for certain, and programs that are not differ
   with probability above 1 - 2^-60 on random residues; rounding cannot hide a small term.
 - `maximum`, `compare` and `sort` follow one fixed total order of the field that negation reverses. It is the usual
-  order on multiples of 2^-16 below 2^14 and arbitrary elsewhere: lattice laws hold, max(x + c) = max(x) + c does not,
+  order on multiples of 2^-30 below 2^31 and arbitrary elsewhere: lattice laws hold, max(x + c) = max(x) + c does not,
   nor does exp(x) * exp(y) = exp(x + y). A difference seen here must therefore be confirmed in the wide arithmetic.
 - Conversions between float types and `reduce_precision` keep the value. Floats that are multiples of 2^-16 below 2^14
   convert to integers, round and have bits as usual; other residues give hashed integers.
@@ -175,11 +175,7 @@ class Exact(Arithmetic):
 
     def _keys(self, x: np.ndarray) -> np.ndarray:
         """Integers in the total order; those of finite residues change sign with negation."""
-        numerators, known = field.dyadic(x)
-        a, b = field.signed(x)
-        sign = np.where(a != 0, np.sign(a), np.sign(b))
-        other = sign * np.int64(1 << 32) + a * np.int64(1 << 31) + b
-        keys = np.where(known, numerators, other)
+        keys = field.numerators(x)
         keys = np.where(x == field.POSITIVE_INFINITY, np.int64(1 << 62), keys)
         keys = np.where(x == field.NEGATIVE_INFINITY, np.int64(-1 << 62), keys)
         return np.where(x == field.NAN, np.int64((1 << 63) - 1), keys)

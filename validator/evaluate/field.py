@@ -149,6 +149,16 @@ def dyadic(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(found, a, 0), found
 
 
+def numerators(x: np.ndarray) -> np.ndarray:
+    """For every field element the least number in magnitude that it is over 2^30: the numerator itself where the
+    element is such a fraction below 2^31. No two elements share one, and negation changes its sign.
+    """
+    a, b = (part.astype(np.int64) for part in parts(multiply(x, _ORDER_SCALE)))
+    # The Chinese remainder theorem: a + P t, with t such that it is b modulo Q.
+    whole = a + P * ((b - a) % Q * _P_INVERSE % Q)
+    return np.where(whole > P * Q // 2, whole - P * Q, whole)
+
+
 def mix(x: np.ndarray) -> np.ndarray:
     """A fixed random-looking permutation of 64-bit words (the finaliser of SplitMix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -173,3 +183,5 @@ def _powers_of_two() -> np.ndarray:
 
 _POWERS = _powers_of_two()
 _SCALE = _POWERS[_POWER_BIAS + 16]
+_ORDER_SCALE = _POWERS[_POWER_BIAS + 30]
+_P_INVERSE = pow(P, -1, Q)
