@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from pathlib import Path, PurePath
 
@@ -14,5 +15,6 @@ def write_bundle(before: Source, after: Source, command: list[str], details: str
     folder = Path(tempfile.mkdtemp(prefix="shardproof-"))
     for side, source in (("before", before), ("after", after)):
         (folder / f"{side}-{PurePath(source.name).name.strip('<>') or 'input'}").write_bytes(source.data)
-    (folder / "details.txt").write_text(f"{version_text()}\n{' '.join(command)}\n\n{details}")
+    text = f"{version_text()}\n{shlex.join(command)}\n\n{details}"
+    (folder / "details.txt").write_text(text, encoding="utf-8", errors="backslashreplace")
     return folder

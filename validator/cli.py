@@ -6,12 +6,13 @@ Imports are lazy on purpose: a wrong command line answers at once, and nothing h
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
@@ -98,6 +99,10 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        # Reports hold arrows and file names of any bytes; a terminal of another encoding must not stop them.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -106,9 +111,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{PROGRAM}: interrupted", file=sys.stderr)
         return _INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output went away; keep the interpreter from complaining about it once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_stdout()
         return _PIPE_CLOSED
+    except OSError as error:
+        # Python's own exit code for an exception is 1, which is kept for programs that differ.
+        _forget_stdout()
+        print(f"{PROGRAM}: error: cannot write the output: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+        return ExitCode.INTERNAL
+    except Exception:
+        print(f"{PROGRAM}: internal error:\n{traceback.format_exc()}", file=sys.stderr)
+        return ExitCode.INTERNAL
+
+
+def _forget_stdout() -> None:
+    """Lets what stdout still holds go nowhere, since the interpreter would try to write it once more at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +151,7 @@ def _run(arguments: list[str]) -> int:
     )
     with ExitStack() as stack:
         try:
-            out: TextIO = stack.enter_context(open(args.output, "w", encoding="utf-8")) if args.output else sys.stdout
+            out = stack.enter_context(_open(args.output)) if args.output else sys.stdout
         except OSError as error:
             command_line.error(f"cannot write '{args.output}': {(error.strerror or str(error)).lower()}")
         try:
@@ -145,6 +163,10 @@ def _run(arguments: list[str]) -> int:
     if len(codes) > 1 and not args.quiet:
         _say_counts(codes)
     return ExitCode.worst(codes)
+
+
+def _open(path: str) -> TextIO:
+    return open(path, "w", encoding="utf-8", errors="backslashreplace")
 
 
 def _about(args: argparse.Namespace) -> int:
@@ -196,15 +218,9 @@ def _validate(pair: _Pair, options: Options, args: argparse.Namespace, out: Text
         return ExitCode.UNREADABLE
     try:
         report = validate_sources(before, after, options)
-        _say(report, args, out)
-        if args.replay is not None:
-            _replay(report, before, after, args.replay)
-        return ExitCode.of(report.verdict)
     except ReadError as error:
         _say_unreadable(error)
         return ExitCode.UNREADABLE
-    except BrokenPipeError:
-        raise
     except Exception as error:
         from .bundle import write_bundle
 
@@ -213,6 +229,10 @@ def _validate(pair: _Pair, options: Options, args: argparse.Namespace, out: Text
         folder = write_bundle(before, after, command, details)
         print(f"{after.name}: internal error: {summary}; inputs and details are in '{folder}'", file=sys.stderr)
         return ExitCode.INTERNAL
+    _say(report, args, out)
+    if args.replay is not None:
+        _replay(report, before, after, args.replay)
+    return ExitCode.of(report.verdict)
 
 
 def _say(report: Report, args: argparse.Namespace, out: TextIO) -> None:
@@ -233,7 +253,7 @@ def _replay(report: Report, before: Source, after: Source, path: str) -> None:
     if report.counterexample is None:
         print(f"{report.after}: note: no counterexample, so '{path}' is not written", file=sys.stderr)
         return
-    with open(path, "w", encoding="utf-8") as file:
+    with _open(path) as file:
         file.write(replay_script(report.counterexample, before, after))
 
 

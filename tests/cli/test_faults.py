@@ -1,11 +1,18 @@
 """Faults of the validator itself: no traceback on the terminal, everything a report needs in a folder."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from shardproof.validator import cli, run
+
+COMMAND = [sys.executable, "-P", "-m", "shardproof.validator.cli"]
+SAME = [str(Path(__file__).resolve().parents[2] / "lit" / "cli" / "Inputs" / "two_ops.mlir")] * 2
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +61,48 @@ def test_interrupt(engine, command, pair):
 
     engine(interrupted)
     assert command(*pair) == (130, [], ["validate-hlo: interrupted"])
+
+
+def test_a_fault_outside_of_a_pair_is_no_refutation(monkeypatch: pytest.MonkeyPatch, command, pair):
+    def stumble(*arguments):
+        raise RuntimeError("lost")
+
+    monkeypatch.setattr(cli, "_pairs", stumble)
+    code, _, err = command(*pair)
+    assert code == 70
+    assert err[0] == "validate-hlo: internal error:"
+    assert err[-2] == "RuntimeError: lost"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("arguments", [["--list-rules"], ["-o", "/dev/full", *SAME], SAME])
+def test_output_that_cannot_be_written(arguments: list[str]):
+    with open("/dev/full", "w") as full:
+        run = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 70
+    assert run.stderr == "validate-hlo: error: cannot write the output: no space left on device\n"
+
+
+def test_a_reader_that_goes_away():
+    with subprocess.Popen([*COMMAND, "--list-rules"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_any_encoding_and_any_file_name(tmp_path: Path):
+    name = os.fsdecode(bytes(tmp_path) + b"/\xff.mlir")
+    shutil.copy(SAME[0], name)
+    for extra in ([], ["--format", "json"]):
+        run = subprocess.run(
+            [*COMMAND, *extra, name, SAME[1]],
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        )
+        assert (run.returncode, run.stderr) == (0, b"")
+        assert b"\\udcff.mlir" in run.stdout
 
 
 def test_usage_errors_do_not_validate(engine, pair, capsys):
