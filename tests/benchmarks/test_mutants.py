@@ -1,0 +1,56 @@
+"""The campaign's log is taken up again, and its counts tell false proofs from true ones."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from benchmarks.mutants import Outcome, _read_done, main, table
+
+_OUTCOME = Outcome("key", "pair", "K1", "missing", "site", "left out", "", oracle="differs", verdict="REFUTED")
+
+
+def test_a_false_proof_is_wrong_whatever_its_theory() -> None:
+    assert not _OUTCOME.wrongly_proved
+    assert replace(_OUTCOME, verdict="PROVED", theory="exact").wrongly_proved
+    assert not replace(_OUTCOME, verdict="PROVED", theory="exact", oracle="same").wrongly_proved
+
+
+def test_a_lowered_precision_may_be_proved_only_ignoring_rounding() -> None:
+    narrowed = replace(_OUTCOME, kind="K27", oracle="same", verdict="PROVED")
+    assert replace(narrowed, theory="reassociated").wrongly_proved
+    assert not replace(narrowed, theory="real").wrongly_proved
+
+
+def test_a_benign_rewrite_is_missed_only_in_a_theory_that_covers_it() -> None:
+    benign = replace(_OUTCOME, kind="benign", oracle="same", verdict="NOT_PROVED", theory_needed="exact")
+    assert benign.missed
+    assert not replace(benign, theory_needed="real").missed
+    assert not replace(benign, verdict="PROVED").missed
+
+
+def test_the_table_counts_by_kind() -> None:
+    lines = table([_OUTCOME, replace(_OUTCOME, key="other", verdict="PROVED", theory="exact")]).splitlines()
+    assert [line.split()[:6] for line in lines[1:]] == [
+        ["K1", "2", "2", "0", "0", "1"],
+        ["all", "2", "2", "0", "0", "1"],
+    ]
+
+
+def test_later_lines_add_to_earlier_ones(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    labelled, proved = replace(_OUTCOME, verdict=""), replace(_OUTCOME, oracle="")
+    log.write_text("".join(json.dumps(asdict(one)) + "\n" for one in (labelled, proved)))
+    assert _read_done(log) == {"key": _OUTCOME}
+
+
+def test_a_campaign_goes_on_where_it_ended(tmp_path: Path, capsys) -> None:
+    arguments = ["tp_mlp", "--kinds", "K1,K3", "--limit", "1", "--out", str(tmp_path / "log.jsonl")]
+    assert main(arguments) == 0
+    first = capsys.readouterr()
+    assert "3 mutants to do, 0 done before" in first.err
+    assert main(arguments) == 0
+    second = capsys.readouterr()
+    assert "0 mutants to do, 3 done before" in second.err
+    assert first.out == second.out
