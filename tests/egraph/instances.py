@@ -7,7 +7,6 @@ from typing import Any
 
 from egraph.relations import FiniteRelations
 from egraph.semantics import FLOATS, INTEGERS, arity_of, heads
-
 from shardproof.validator.egraph.constants import Constants
 from shardproof.validator.egraph.oracle import Oracle
 from shardproof.validator.egraph.rule import GUARDS, Node, Pattern, Rule, Sort, is_variable, sorts

@@ -14,8 +14,8 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from egraph.relations import FiniteRelations
 
+from egraph.relations import FiniteRelations
 from shardproof.validator.egraph.rule import Node, Pattern
 
 NUMPY = {
@@ -48,7 +48,8 @@ class Machine:
         with np.errstate(all="ignore"):
             if rng.random() < 0.4:
                 return kind(rng.choice(special))
-            return kind(rng.choice([-1, 1]) * rng.uniform(1, 2) * 2.0 ** rng.choice([0, 1, -3, 20, -30, rng.randint(-60, 60)]))
+            exponent = rng.choice([0, 1, -3, 20, -30, rng.randint(-60, 60)])
+            return kind(rng.choice([-1, 1]) * rng.uniform(1, 2) * 2.0**exponent)
 
     def constant(self, number: Any, dtype: str) -> Any:
         return NUMPY[dtype](number)

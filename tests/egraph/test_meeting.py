@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from egraph.relations import FiniteRelations
 
+from egraph.relations import FiniteRelations
 from shardproof.validator.egraph.algebra import TermType
 from shardproof.validator.egraph.graph import TermGraph
 from shardproof.validator.ops.record import Theory
@@ -35,8 +35,13 @@ def test_what_meets_is_equal(seed: int) -> None:
         while len(values) < 90:
             terms = list(values)
             first, second = rng.choice(terms), rng.choice(terms)
-            if rng.random() < 0.5:
-                points = rng.choice(SHIFTS)
+            points = rng.choice(SHIFTS)
+            if rng.random() < 0.3:  # an op under a view and the op over the views, each built on its own
+                relation = relations.function(*points)
+                seen = np.add(values[first], values[second])[list(points)]
+                values[graph.view(relation, graph.apply("add", (), [(None, first), (None, second)], TYPE), TYPE)] = seen
+                values[graph.apply("add", (), [(relation, first), (relation, second)], TYPE)] = seen
+            elif rng.random() < 0.5:
                 values[graph.view(relations.function(*points), first, TYPE)] = values[first][list(points)]
             else:
                 op, function = rng.choice([("add", np.add), ("xor", np.bitwise_xor), ("maximum", np.maximum)])
@@ -79,6 +84,7 @@ def test_deep_terms_need_an_expanding_run() -> None:
     x, y, z = (graph.leaf(name, TYPE) for name in "xyz")
     r, s = relations.function(1, 2, 3, 0), relations.function(0, 0, 2, 2)
     rs = relations.compose(r, s)
+    assert rs is not None
 
     def nest(first: int, second: int | None) -> int:
         inner = graph.apply("xor", (), [(first, x), (second, y)], TYPE)

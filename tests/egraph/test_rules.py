@@ -1,8 +1,8 @@
 """Every rewrite rule, checked twice: its two sides have equal values, and the e-graph finds them equal.
 
 Values are compared bit for bit for exact rules (all NaNs counting as one), in rational arithmetic for reassociated
-rules, and over the reals for real ones. The normal forms have their checks in `test_normal_form.py`, that of views that meet is
-in `test_meeting.py`.
+rules, and over the reals for real ones. The normal forms have their checks in `test_normal_form.py`, views that meet
+have theirs in `test_meeting.py`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import random
 from typing import Any
 
 import pytest
+
 from egraph.instances import DTYPES, Instances
 from egraph.relations import FiniteRelations
 from egraph.semantics import Exact, Machine, Numbers, Reals, evaluate, own_dtype, term_dtypes
 from egraph.test_meeting import MEETING_RULE
 from egraph.test_normal_form import CHECKS
-
 from shardproof.validator.egraph.algebra import TermType
 from shardproof.validator.egraph.graph import TermGraph
 from shardproof.validator.egraph.outcome import StopReason
@@ -143,12 +143,12 @@ WRONG = (
     Rule("sums-reorder-exactly", "(add (add x y) z)", "(add x (add y z))", "float d", Theory.EXACT, ""),
     Rule("divide-by-any", "(divide (multiply x (const c)) (const c))", "x", "float d, positive d c", Theory.EXACT, ""),
     Rule("max-ignores-nan", "(maximum x x)", "(maximum x y)", "float d", Theory.EXACT, ""),
-    Rule("totals-join", "(total m r (total m s x))", "(total m q x)", "any-order m d, compose r s q", Theory.EXACT, ""),
-    Rule("total-over-any", "(total m r x)", "(view q x)", "compose r r q, function q, float d", Theory.REASSOCIATED, ""),
+    Rule("join", "(total m r (total m s x))", "(total m q x)", "any-order m d, compose r s q", Theory.EXACT, ""),
+    Rule("over-any", "(total m r x)", "(view q x)", "compose r r q, function q, float d", Theory.REASSOCIATED, ""),
     Rule("narrow-and-back", "(convert@e:d (convert@d:e x))", "x", "widens e d", Theory.EXACT, ""),
-    Rule("not-less-for-floats", "(not@i1 (compare.LT@d:i1 x y))", "(compare.GE@d:i1 x y)", "float d", Theory.EXACT, ""),
+    Rule("not-less-float", "(not@i1 (compare.LT@d:i1 x y))", "(compare.GE@d:i1 x y)", "float d", Theory.EXACT, ""),
     Rule("exp-of-log", "(exponential (log x))", "x", "reals d", Theory.REAL, ""),
-    Rule("factors-leave-sums", "(total add r (multiply x y))", "(multiply (total add r x) y)", "reals d", Theory.REAL, ""),
+    Rule("factor-leaves", "(total add r (multiply x y))", "(multiply (total add r x) y)", "reals d", Theory.REAL, ""),
 )
 
 
