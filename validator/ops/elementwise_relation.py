@@ -156,6 +156,8 @@ def relate_select(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
                 parts.append((store.identity_on(where), value))
         chosen = piecewise(walk, parts, type_)
         return [_themed(chosen, predicate)]
+    if not predicate.is_view:
+        predicate = walk.close(predicate, "predicate of a selection")
     guarded = _select_by_guards(walk, predicate, on_true, on_false)
     if guarded is not None:
         return [guarded]
@@ -198,8 +200,13 @@ def _select_by_guards(walk: Walk, predicate: Val, on_true: Val, on_false: Val) -
     if len(monoids) > 1:
         return None
     monoid = next(iter(monoids), None)
+    if monoid is None and any(is_constant(walk, value, 0) for value in (on_true, on_false)):
+        # zero where the look-up is masked: as a sum it needs no piece of its own for all the other indices
+        monoid = Monoid.ADD
     pieces: list[Piece] = []
     for number, value in ((1, on_true), (0, on_false)):
+        if monoid is Monoid.ADD and is_constant(walk, value, 0):
+            continue
         source = as_sum(walk, value, monoid) if monoid is not None else value
         for test in tested.pieces:
             rel = store.fix_range(test.rel, 0, number)
@@ -214,6 +221,14 @@ def _select_by_guards(walk: Walk, predicate: Val, on_true: Val, on_false: Val) -
     levels = max(on_true.levels, on_false.levels)
     theory = strongest([predicate.theory, on_true.theory, on_false.theory])
     return Val(on_true.type, gathered(store, pieces), domain, monoid, levels, theory)
+
+
+def is_constant(walk: Walk, value: Val, number: int) -> bool:
+    """Whether a view is this integer everywhere (for floats: +0, not −0)."""
+    return value.is_view and all(
+        piece.atom.kind is AtomKind.INTEGER and walk.store.constant_range(piece.rel) == (number,)
+        for piece in value.pieces
+    )
 
 
 def _guarded_by(walk: Walk, piece: Piece, test: tuple) -> list[Piece]:

@@ -216,10 +216,8 @@ class _Graph:
         piece = atom.data[0]
         if piece.coefficient != 1:
             return None
-        for definition in self._context.definitions.get(piece.atom.number, ()):
-            if definition.atom is atom and definition.pieces == atom.data:
-                return definition.monoid
-        return None
+        definition = self._context.definition_of(atom)
+        return definition.monoid if definition is not None else None
 
     def _make(self, atom: Atom) -> int:
         space = self.space(atom)

@@ -95,6 +95,15 @@ class Context:
         for number in {piece.atom.number for piece in pieces}:
             self.definitions.setdefault(number, []).append(definition)
 
+    def definition_of(self, atom: Atom) -> Definition | None:
+        """What a named atom was first defined as; None for any other atom."""
+        if atom.kind is not AtomKind.NAMED:
+            return None
+        for definition in self.definitions.get(atom.operands[0].number, ()) if atom.operands else ():
+            if definition.atom is atom:
+                return definition
+        return None
+
     def constant(self, dtype: DType, value: np.generic) -> tuple[Atom, int | None]:
         """The atom of a scalar constant, and the integer index where it is INT[n].
 

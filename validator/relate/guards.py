@@ -7,12 +7,14 @@ Everything done to the integer (comparison, clamp, selection, wrapping arithmeti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from ..relation.build import names
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .index import index_function
+from .monoid import Monoid
 from .moves import gathered
 from .value import Piece, Val
 
@@ -47,54 +49,66 @@ def _expand(walk: Walk, atom: Atom) -> tuple[Piece, ...]:
 
 def _root(walk: Walk, atom: Atom) -> Piece:
     context = walk.context
-    names = [f"z{k}" for k in range(atom.arity)]
+    index = names("z", atom.arity)
     if atom.kind is AtomKind.INTEGER:
         return Piece(atom, walk.store.rel("{[n] -> [n]}"))
     low, high = context.root_ranges.get(atom.number, atom.dtype.integer_range)
     guarded = context.atoms.guard(context.atoms.integer(atom.dtype), (atom,))
-    inner = ",".join(["t", *names, "t"])
-    return Piece(guarded, walk.store.rel(f"{{[{','.join(names)}] -> [{inner}] : {low} <= t <= {high}}}"))
+    inner = ",".join(["t", *index, "t"])
+    return Piece(guarded, walk.store.rel(f"{{[{','.join(index)}] -> [{inner}] : {low} <= t <= {high}}}"))
 
 
 def _expand_lift(walk: Walk, atom: Atom) -> tuple[Piece, ...] | None:
     """An integer op on expandable operands, as index arithmetic on their guarded values."""
-    if atom.kind is AtomKind.GUARD:
-        return None
-    if atom.kind is not AtomKind.LIFT or not (atom.dtype.is_integer or atom.dtype.is_bool):
-        return None
-    if any(not (o.dtype.is_integer or o.dtype.is_bool) for o in atom.operands):
-        return None
-    operation = walk.operation_of(atom)
+    operation = _operation(walk, atom)
     if operation is None:
         return None
-    name, attributes, reads = operation
-    store = walk.store
-    combined: list[tuple[tuple[Atom, ...], int, Rel]] = []
-    for operand, read in zip(atom.operands, reads, strict=True):
-        parts = []
-        for part in _operand_parts(walk, operand, read):
-            parts.append((part.atom.operands[1:] if part.atom.kind is AtomKind.GUARD else (), part.rel))
-        extended: list[tuple[tuple[Atom, ...], int, Rel]] = []
-        if not combined:
-            extended = [(guards, 1, rel) for guards, rel in parts]
-        for guards, count, rel in combined:
-            for more, other in parts:
-                joined = join(walk, (guards, count, rel), (more, 1, other))
-                if joined is not None:
-                    extended.append(joined)
-        combined = extended
+    name, attributes, operands = operation
+    if any(not (operand.dtype.is_integer or operand.dtype.is_bool) for operand, _ in operands):
+        return None
+    combined: list[Guarded] = []
+    for number, (operand, read) in enumerate(operands):
+        parts = [split_guarded(part) for part in _operand_parts(walk, operand, read)]
+        if number == 0:
+            combined = parts
+            continue
+        combined = [made for one in combined for other in parts if (made := join(walk, one, other)) is not None]
         if len(combined) > MAX_GUARD_PIECES:
             return None
     pieces = []
-    types = [operand.dtype for operand in atom.operands]
+    types = [operand.dtype for operand, _ in operands]
     for guards, count, rel in combined:
-        values = store.project_out(rel, count, rel.arity_out - count)
-        function = index_function(store, name, attributes, types, atom.dtype, values)
+        values = walk.store.project_out(rel, count, rel.arity_out - count)
+        function = index_function(walk.store, name, attributes, types, atom.dtype, values)
         if function is None:
             return None
         pieces.append(_applied(walk, atom, guards, count, rel, function))
-    result = gathered(store, pieces)
+    result = gathered(walk.store, pieces)
     return result if len(result) <= MAX_GUARD_PIECES else None
+
+
+def _operation(
+    walk: Walk, atom: Atom
+) -> tuple[str, Mapping[str, Any], list[tuple[Atom, Rel | None]]] | None:
+    """An atom as an integer op on other atoms: a lifted op, or a logical sum of single elements."""
+    if not (atom.dtype.is_integer or atom.dtype.is_bool):
+        return None
+    if atom.kind is AtomKind.LIFT:
+        operation = walk.operation_of(atom)
+        if operation is None:
+            return None
+        name, attributes, reads = operation
+        return name, attributes, list(zip(atom.operands, reads, strict=True))
+    definition = walk.context.definition_of(atom)
+    if definition is None or definition.monoid not in (Monoid.AND, Monoid.OR) or len(definition.pieces) != 2:
+        return None
+    first, second = definition.pieces
+    store = walk.store
+    if not all(store.single_valued(piece.rel) for piece in definition.pieces):
+        return None
+    if not store.set_equal(store.domain(first.rel), store.domain(second.rel)):
+        return None
+    return definition.monoid.value, {}, [(first.atom, first.rel), (second.atom, second.rel)]
 
 
 def _operand_parts(walk: Walk, operand: Atom, read: Rel | None) -> list[Piece]:
@@ -128,65 +142,74 @@ Guarded = tuple[tuple[Atom, ...], int, Rel]
 
 
 def join(walk: Walk, first: Guarded, second: Guarded) -> Guarded | None:
-    """Both values on the points and guards where both hold; None where they never do.
+    """Both values on the points and guards where both hold: p → (values a, values b, guards); None where they never do.
 
     A guard on the same element of the same atom is kept once, with one t; two elements that are not provably the same
-    keep a guard each.
+    keep a guard each. Shared guards are matched before the product is formed: it would have all pairs of pieces.
     """
     guards_a, count_a, rel_a = first
     guards_b, count_b, rel_b = second
-    both = walk.store.pair(rel_a, rel_b)
-    if walk.store.empty(both):
+    store = walk.store
+    values_a, values_b = names("a", count_a), names("b", count_b)
+    slots_a, slots_b = _slots("g", guards_a), _slots("h", guards_b)
+    twins = _twins(walk, first, second)
+    shared_a = [name for mine, _ in twins for name in slots_a[mine]]
+    shared_b = [name for _, other in twins for name in slots_b[other]]
+    rest_a = [name for k, slot in enumerate(slots_a) if k not in {m for m, _ in twins} for name in slot]
+    rest_b = [name for k, slot in enumerate(slots_b) if k not in {o for _, o in twins} for name in slot]
+    flat_a, flat_b = [n for s in slots_a for n in s], [n for s in slots_b for n in s]
+    left = _shuffled(walk, rel_a, [*values_a, *flat_a], [*shared_a, *values_a, *rest_a])
+    right = _shuffled(walk, rel_b, [*values_b, *flat_b], [*shared_b, *values_b, *rest_b])
+    count = len(shared_a)
+    both = store.pair(store.into_domain(left, count), store.into_domain(right, count))
+    if store.empty(both):
         return None
-    values_a = [f"a{k}" for k in range(count_a)]
-    values_b = [f"b{k}" for k in range(count_b)]
-    slots_a = _slots("g", guards_a)
-    slots_b = _slots("h", guards_b)
-    kept: list[list[str]] = list(slots_a)
-    kept_atoms: list[Atom] = list(guards_a)
-    constraints: list[str] = []
-    source = [*values_a, *(n for s in slots_a for n in s), *values_b, *(n for s in slots_b for n in s)]
-    for atom, slot in zip(guards_b, slots_b, strict=True):
-        twin = _same_element(walk, both, source, atom, slot, guards_a, slots_a)
-        if twin is None:
-            kept.append(slot)
-            kept_atoms.append(atom)
-        else:
-            constraints.extend(f"{mine} = {other}" for mine, other in zip(slot, twin, strict=True))
-    target = [*values_a, *values_b, *(name for slot in kept for name in slot)]
-    body = f" : {' and '.join(constraints)}" if constraints else ""
-    shuffle = walk.store.rel(f"{{[{','.join(source)}] -> [{','.join(target)}]{body}}}")
-    rel = walk.store.compose(both, shuffle)
-    if walk.store.empty(rel):
-        return None
-    return tuple(kept_atoms), count_a + count_b, rel
+    whole = store.into_range(both, count)
+    source = [*shared_a, *values_a, *rest_a, *values_b, *rest_b]
+    kept = [*flat_a, *rest_b]
+    rel = _shuffled(walk, whole, source, [*values_a, *values_b, *kept])
+    extra = tuple(atom for k, atom in enumerate(guards_b) if k not in {o for _, o in twins})
+    return (*guards_a, *extra), count_a + count_b, rel
+
+
+def _shuffled(walk: Walk, rel: Rel, source: Sequence[str], target: Sequence[str]) -> Rel:
+    """The relation with its range in another order."""
+    if list(source) == list(target):
+        return rel
+    return walk.store.compose(rel, walk.store.rel(f"{{[{','.join(source)}] -> [{','.join(target)}]}}"))
+
+
+def _twins(walk: Walk, first: Guarded, second: Guarded) -> list[tuple[int, int]]:
+    """Pairs of guards of both values that test the same element at every point where both values hold."""
+    found: list[tuple[int, int]] = []
+    for other, atom in enumerate(second[0]):
+        for mine, candidate in enumerate(first[0]):
+            if candidate is atom and all(mine != taken for taken, _ in found):
+                if _same_element(walk, _element(walk, first, mine), _element(walk, second, other)):
+                    found.append((mine, other))
+                    break
+    return found
+
+
+def _element(walk: Walk, value: Guarded, number: int) -> Rel:
+    """{p -> x} of one guard."""
+    guards, count, rel = value
+    start = count + sum(guard.arity + 1 for guard in guards[:number])
+    arity = guards[number].arity
+    rest = rel.arity_out - start - arity
+    return walk.store.project_out(walk.store.project_out(rel, start + arity, rest), 0, start)
+
+
+def _same_element(walk: Walk, first: Rel, second: Rel) -> bool:
+    store = walk.store
+    common = store.set_meet(store.domain(first), store.domain(second))
+    mine, other = store.restrict(first, common), store.restrict(second, common)
+    return store.single_valued(mine) and store.equal(mine, other)
 
 
 def _slots(prefix: str, guards: Sequence[Atom]) -> list[list[str]]:
     """Names of the index positions (x…, t) that each guard takes."""
     return [[f"{prefix}{k}_{j}" for j in range(atom.arity + 1)] for k, atom in enumerate(guards)]
-
-
-def _same_element(
-    walk: Walk,
-    both: Rel,
-    source: Sequence[str],
-    atom: Atom,
-    slot: Sequence[str],
-    guards: Sequence[Atom],
-    slots: Sequence[Sequence[str]],
-) -> Sequence[str] | None:
-    """The slot of a guard that tests the very same element at every point, or None."""
-    for other, candidate in zip(guards, slots, strict=True):
-        if other is not atom:
-            continue
-        same = [f"{a} = {b}" for a, b in zip(slot[:-1], candidate[:-1], strict=True)]
-        if not same:
-            return candidate
-        where = walk.store.dom(f"{{[{','.join(source)}] : {' and '.join(same)}}}")
-        if walk.store.equal(walk.store.restrict_range(both, where), both):
-            return candidate
-    return None
 
 
 def split_guarded(piece: Piece) -> Guarded:
@@ -218,8 +241,8 @@ def accessed(walk: Walk, operand: Val, index: Guarded, where: Rel) -> list[Piece
     guards, count, rel = index
     store = walk.store
     extra = rel.arity_out - count
-    passing = ",".join(f"g{k}" for k in range(extra))
-    keep = store.rel(f"{{[{passing}] -> [{passing}]}}")
+    passing = names("g", extra)
+    keep = store.rel(f"{{[{','.join(passing)}] -> [{','.join(passing)}]}}")
     with_point = store.pair(store.identity_on(store.domain(rel)), rel)
     target = store.compose(with_point, store.side_by_side(where, keep))
     pieces = []
@@ -230,36 +253,39 @@ def accessed(walk: Walk, operand: Val, index: Guarded, where: Rel) -> list[Piece
             continue
         base = piece.atom.operands[0] if piece.atom.kind is AtomKind.GUARD else piece.atom
         if inner_guards:
-            pieces.extend(_merge_guards(walk, base, inner_guards, guards, inner_count, read, piece.coefficient))
+            pieces.extend(_merged(walk, base, (inner_guards, inner_count, read), guards, piece.coefficient))
         else:
             pieces.append(Piece(walk.context.atoms.guard(base, guards), read, piece.coefficient))
     return pieces
 
 
-def _merge_guards(
-    walk: Walk,
-    base: Atom,
-    inner: tuple[Atom, ...],
-    outer: tuple[Atom, ...],
-    count: int,
-    rel: Rel,
-    coefficient: int,
+def _merged(
+    walk: Walk, base: Atom, inner: Guarded, outer: tuple[Atom, ...], coefficient: int
 ) -> list[Piece]:
     """p → (y, inner guards, outer guards) with guards on the same element kept once."""
-    values = [f"y{k}" for k in range(count)]
-    slots_in, slots_out = _slots("g", inner), _slots("h", outer)
-    source = [*values, *(n for s in slots_in for n in s), *(n for s in slots_out for n in s)]
-    kept, kept_atoms, constraints = list(slots_in), list(inner), []
-    for atom, slot in zip(outer, slots_out, strict=True):
-        twin = _same_element(walk, rel, source, atom, slot, inner, slots_in)
+    inner_guards, count, rel = inner
+    whole = (inner_guards + outer, count, rel)
+    slots = _slots("g", whole[0])
+    kept, constraints = list(range(len(inner_guards))), []
+    for number in range(len(inner_guards), len(whole[0])):
+        twin = next(
+            (
+                k
+                for k in range(len(inner_guards))
+                if whole[0][k] is whole[0][number]
+                and _same_element(walk, _element(walk, whole, k), _element(walk, whole, number))
+            ),
+            None,
+        )
         if twin is None:
-            kept.append(slot)
-            kept_atoms.append(atom)
+            kept.append(number)
         else:
-            constraints.extend(f"{a} = {b}" for a, b in zip(slot, twin, strict=True))
-    target = [*values, *(n for s in kept for n in s)]
+            constraints.extend(f"{a} = {b}" for a, b in zip(slots[number], slots[twin], strict=True))
+    values = names("y", count)
+    source = [*values, *(name for slot in slots for name in slot)]
+    target = [*values, *(name for k in kept for name in slots[k])]
     body = f" : {' and '.join(constraints)}" if constraints else ""
-    shuffled = walk.store.compose(rel, walk.store.rel(f"{{[{','.join(source)}] -> [{','.join(target)}]{body}}}"))
-    if walk.store.empty(shuffled):
+    merged = walk.store.compose(rel, walk.store.rel(f"{{[{','.join(source)}] -> [{','.join(target)}]{body}}}"))
+    if walk.store.empty(merged):
         return []
-    return [Piece(walk.context.atoms.guard(base, tuple(kept_atoms)), shuffled, coefficient)]
+    return [Piece(walk.context.atoms.guard(base, tuple(whole[0][k] for k in kept)), merged, coefficient)]

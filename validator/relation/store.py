@@ -223,6 +223,25 @@ class Store:
             lambda: self.intern(rel.map.fix_val(isl.dim_type.in_, position, isl.Val(value))),
         )
 
+    def into_domain(self, rel: Rel, count: int) -> Rel:
+        """{(p, x1..xcount) -> rest} from {p -> (x1..xcount, rest)}."""
+        if count == 0:
+            return rel
+        return self._memoised(
+            ("into_domain", rel.number, count),
+            lambda: self.intern(rel.map.move_dims(isl.dim_type.in_, rel.arity_in, isl.dim_type.out, 0, count)),
+        )
+
+    def into_range(self, rel: Rel, count: int) -> Rel:
+        """{p -> (x1..xcount, rest)} from {(p, x1..xcount) -> rest}."""
+        if count == 0:
+            return rel
+        first = rel.arity_in - count
+        return self._memoised(
+            ("into_range", rel.number, count),
+            lambda: self.intern(rel.map.move_dims(isl.dim_type.out, 0, isl.dim_type.in_, first, count)),
+        )
+
     # sets -----------------------------------------------------------------------------------------------------------
 
     def set_union(self, first: Dom, second: Dom) -> Dom:
