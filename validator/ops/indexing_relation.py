@@ -125,6 +125,7 @@ def _index_joints(walk: Walk, indices: Sequence[Val], limits: Sequence[int], poi
     if walk.context.assume_in_bounds and walk.is_original:
         changed = [walk.assume_within(form, 0, max(limit, 0)) for form, limit in zip(forms, limits, strict=True)]
         if any(changed):
+            walk.context.used("indices in bounds")
             forms = [index_form(walk, value) for value in indices]
     return joint_indices(walk, forms, points)
 

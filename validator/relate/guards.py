@@ -55,7 +55,12 @@ def _root(walk: Walk, atom: Atom) -> Piece:
     low, high = context.root_ranges.get(atom.number, atom.dtype.integer_range)
     guarded = context.atoms.guard(context.atoms.integer(atom.dtype), (atom,))
     inner = ",".join(["t", *index, "t"])
-    return Piece(guarded, walk.store.rel(f"{{[{','.join(index)}] -> [{inner}] : {low} <= t <= {high}}}"))
+    rel = walk.store.rel(f"{{[{','.join(index)}] -> [{inner}] : {low} <= t <= {high}}}")
+    excluded = context.excluded.get(atom.number)
+    if excluded is not None:
+        allowed = walk.store.set_minus(walk.store.everything(atom.arity + 1), excluded)
+        rel = walk.store.restrict_range(rel, walk.store.set_product(walk.store.everything(1), allowed))
+    return Piece(guarded, rel)
 
 
 def _expand_lift(walk: Walk, atom: Atom) -> tuple[Piece, ...] | None:

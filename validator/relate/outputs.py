@@ -9,8 +9,9 @@ from ..ops.record import Theory
 from ..relation.store import Dom, Rel
 from .atoms import Atom
 from .fold import resolve
+from .guards import split_guarded
 from .moves import as_sum, gathered, read_through
-from .value import Val, strongest
+from .value import Piece, Val, strongest
 
 if TYPE_CHECKING:
     from .walk import Walk
@@ -59,6 +60,7 @@ def _compare(device: Walk, expected: Val, actual: Val, demanded: Rel) -> Compari
         wanted = as_sum(device, wanted, actual.monoid)
         if actual.levels > 0 and not actual.monoid.reorders_exactly(actual.type.dtype):
             theory = strongest([theory, Theory.REASSOCIATED])
+    wanted, actual = (_allowed(device, value) for value in (wanted, actual))
     want = {(piece.atom.number, piece.coefficient): piece for piece in gathered(store, wanted.pieces)}
     have = {(piece.atom.number, piece.coefficient): piece for piece in gathered(store, actual.pieces)}
     differing: Dom | None = None
@@ -91,3 +93,24 @@ def _total(walk: Walk, value: Val, points: Dom) -> bool:
     for piece in value.pieces:
         rest = store.set_minus(rest, store.domain(piece.rel))
     return store.set_empty(rest)
+
+
+def _allowed(walk: Walk, value: Val) -> Val:
+    """The value under the assumptions on unknown indices: what is read at excluded values of one is left out."""
+    excluded, store = walk.context.excluded, walk.store
+    if not excluded or not value.has_guards:
+        return value
+    pieces = []
+    for piece in value.pieces:
+        guards, count, rel = split_guarded(piece)
+        position = count
+        for guard in guards:
+            width = guard.arity + 1
+            if guard.number in excluded:
+                before, after = store.everything(position), store.everything(rel.arity_out - position - width)
+                out = store.set_product(store.set_product(before, excluded[guard.number]), after)
+                rel = store.minus(rel, store.restrict_range(rel, out))
+            position += width
+        if not store.empty(rel):
+            pieces.append(Piece(piece.atom, rel, piece.coefficient))
+    return Val(value.type, tuple(pieces), value.domain, value.monoid, value.levels, value.theory)

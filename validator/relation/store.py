@@ -179,6 +179,15 @@ class Store:
             ("restrict_range", rel.number, dom.number), lambda: self.intern(rel.map.intersect_range(dom.set))
         )
 
+    def restrict_first(self, rel: Rel, dom: Dom) -> Rel:
+        """Only those pairs whose first range coordinates lie in the set."""
+        rest = rel.arity_out - dom.arity
+        return self.restrict_range(rel, self.set_product(dom, self.everything(rest)))
+
+    def everything(self, arity: int) -> Dom:
+        """All integer tuples of this length."""
+        return self.dom(f"{{[{','.join(f'x{k}' for k in range(arity))}]}}")
+
     def lexmin(self, rel: Rel) -> Rel:
         """p -> the least x of each p."""
         return self._memoised(("lexmin", rel.number), lambda: self.intern(rel.map.lexmin()))
