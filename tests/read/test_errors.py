@@ -110,6 +110,13 @@ def test_missing_file():
     )
 
 
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5000])
+def test_impossible_names(name: str):
+    kind, message = refused(name, None)
+    assert kind is ReadErrorKind.MISSING
+    assert len(message) < 300
+
+
 def test_folder():
     assert refused(DATA, None) == (ReadErrorKind.FORMAT, f"{DATA}: is a folder, not a program")
 
@@ -156,6 +163,7 @@ def test_deep_calls_do_not_recurse():
     ("line", "message"),
     [
         ("  r = f32[4] reshape(p)", "in:4:3: 'reshape' of 8 elements to 4 elements"),
+        ("  r = f32[8]{-1} add(p, p)", "in:4:12: layout with a negative dimension"),
         ("  r = f32[8] parameter(3)", "in:2:1: parameters of the computation are numbered [0, 3]"),
         ("  r = f32[8] add(p, p), sharding={mesh[], manual}", "in:4:34: 'manual' needs a mesh with axes"),
         ("  r = f32[8] add(p, p), sharding={devices=[8]<=[8]", "in:4:34: 'sharding={' is not closed"),

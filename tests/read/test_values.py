@@ -203,6 +203,14 @@ ENTRY e {{
     assert [str(frame) for frame in multiply.location.frames] == ["/u/model.py:231", "/u/t.py:46"]
 
 
+def test_fused_locations():
+    body = """  %0 = stablehlo.tanh %a : tensor<4xf32> loc(fused<"x">["jit(f)/tanh"("g"("u.py":5:1)), "u2.py":7:2])
+  return %0 : tensor<4xf32>"""
+    (tanh,) = read_program(stablehlo(body)).body.ops
+    assert tanh.location.op_name == "jit(f)/tanh"
+    assert tanh.location.frames == (Frame("u.py", 5, 1, "g"), Frame("u2.py", 7, 2))
+
+
 def test_positions_in_the_file_itself():
     program = read_program(
         stablehlo("  %0 = stablehlo.tanh %a : tensor<4xf32>\n  return %0 : tensor<4xf32>"), name="f.mlir"

@@ -17,6 +17,10 @@ SIZE_LIMIT = 2 << 30
 """More bytes than this, packed or unpacked, are refused."""
 
 
+NAME_LIMIT = 200
+"""No more of a name that is no file's is repeated."""
+
+
 class Format(enum.Enum):
     """The formats a program can come in."""
 
@@ -47,8 +51,10 @@ def load(path: str | Path) -> bytes:
             raise ReadError(ReadErrorKind.LIMIT, str(path), f"larger than {SIZE_LIMIT >> 20} MiB")
         return file.read_bytes()
     except OSError as error:
-        kind = ReadErrorKind.MISSING
-        raise ReadError(kind, str(path), (error.strerror or str(error)).lower()) from None
+        message = (error.strerror or str(error)).lower()
+        raise ReadError(ReadErrorKind.MISSING, str(path)[:NAME_LIMIT], message) from None
+    except ValueError as error:
+        raise ReadError(ReadErrorKind.MISSING, repr(str(path)[:NAME_LIMIT]), str(error)) from None
 
 
 def identify(data: bytes, name: str) -> Input:

@@ -23,6 +23,7 @@ _MESH_GROUPS = re.compile(
     r"\breplica_groups=(mesh\[[^\]\n]*\](?:,\s*device_ids=\([^)\n]*(?:\([^)\n]*\)\s*)?\))?\s*\{[^}\n]*\})"
 )
 _IOTA_GROUPS = re.compile(r"\breplica_groups=(\[[^\]\n]*\]<=\[[^\]\n]*\](?:T\([^)\n]*\))?)")
+_NEGATIVE_LAYOUT = re.compile(r"\]\{[\d,]*-\d")
 _COUNTS = {key: re.compile(rf"\b{key}=(\d+)") for key in ("replica_count", "num_partitions")}
 
 
@@ -45,6 +46,9 @@ def check_text(text: str, name: str) -> HloHeader:
     _check_each("sharding={", _BRACED, parse_hlo_sharding, text, name)
     _check_each("replica_groups=mesh", _MESH_GROUPS, _parse_mesh_groups, text, name)
     _check_each("replica_groups=[", _IOTA_GROUPS, _parse_iota_groups, text, name)
+    layout = _NEGATIVE_LAYOUT.search(text)
+    if layout is not None:
+        raise ReadError(ReadErrorKind.SYNTAX, _where(text, layout.start(), name), "layout with a negative dimension")
     _check_instructions(text, name)
     header = text[text.index("HloModule") :].partition("\n")[0]
     found = {key: pattern.search(header) for key, pattern in _COUNTS.items()}

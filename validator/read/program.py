@@ -119,6 +119,8 @@ def _from_hlo_proto(proto: bytes, name: str, counts: Counts | None, assumed: Cou
     try:
         bytecode = compat.hlo_to_stablehlo(prepared.proto)
     except (RuntimeError, ValueError) as error:
+        if "deserialize" in str(error):
+            raise ReadError(ReadErrorKind.FORMAT, name, f"is a damaged HLO proto: {_first_line(error)}") from None
         raise ReadError(ReadErrorKind.UNSUPPORTED, name, f"no StableHLO for this HLO: {_first_line(error)}") from None
     return _from_module(_parse(bytecode, name), name, counts, assumed)
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from .attributes import Comparison, DeviceGroups, DevicePairs
 from .ir import Op, Program, Region, Value
+from .shardings import Sharding
+from .tiling import Mesh
 
 _MAX_ELEMENTS = 8
 _QUIET = frozenset(
@@ -94,6 +96,10 @@ def _show_value(value: Any) -> str:
         return f"[{', '.join(map(str, flat[:_MAX_ELEMENTS]))}{more}]" if value.ndim else str(flat[0])
     if isinstance(value, Comparison):
         return value.value
+    if isinstance(value, Sharding):
+        return value.text
+    if isinstance(value, Mesh):
+        return f"[{', '.join(f'{name}={size}' for name, size in value.axes)}]"
     if isinstance(value, tuple):
         return f"[{', '.join(map(_show_value, value))}]"
     return str(value)
