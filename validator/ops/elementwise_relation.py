@@ -12,7 +12,7 @@ from ..relate.guards import index_form, join, split_guarded
 from ..relate.index import index_operation
 from ..relate.lift import lift
 from ..relate.monoid import Monoid
-from ..relate.moves import as_sum, base_atom, gathered, piecewise, read_through
+from ..relate.moves import as_sum, base_atom, gathered, piecewise, read_through, restricted, without_constant
 from ..relate.value import Piece, Val, strongest
 from ..relation.store import Dom
 
@@ -43,7 +43,53 @@ def _elementwise(walk: Walk, op: Op, values: list[Val]) -> Val:
         return combine(walk, op, values, monoid)
     if op.name == "stablehlo.negate" and values[0].monoid is Monoid.ADD:
         return _negated(values[0])
+    if monoid is not None and monoid.reorders_exactly(dtype) and all(value.is_view for value in values):
+        simpler = _around_constants(walk, op, values, monoid)
+        if simpler is not None:
+            return simpler
     return lift(walk, walk.key(op), values, op.results[0].tensor, commutative=op.name in COMMUTATIVE)
+
+
+def _around_constants(walk: Walk, op: Op, values: Sequence[Val], monoid: Monoid) -> Val | None:
+    """The op where an operand is its neutral element in part: the other operand is the result there.
+
+    Lemma *neutral element*: max(x, −inf) = x and the like, exact for reducers that reorder exactly; None where no
+    operand is neutral anywhere.
+    """
+    store, type_ = walk.store, op.results[0].tensor
+    if op.name == "stablehlo.subtract" or len(values) != 2:
+        return None
+    neutral = [_where_neutral(walk, value, monoid) for value in values]
+    if all(part is None for part in neutral):
+        return None
+    domain = store.set_meet(values[0].domain, values[1].domain)
+    parts, rest = [], domain
+    for part, other in ((neutral[0], values[1]), (neutral[1], values[0])):
+        if part is not None:
+            taken = store.set_meet(part, rest)
+            if not store.set_empty(taken):
+                parts.append(restricted(walk, other, taken))
+                rest = store.set_minus(rest, taken)
+    if not store.set_empty(rest):
+        left = [restricted(walk, value, rest) for value in values]
+        parts.append(lift(walk, walk.key(op), left, type_, commutative=True))
+    walk.context.used("neutral element")
+    pieces = [piece for part in parts for piece in part.pieces]
+    return Val(type_, gathered(store, pieces), domain, theory=strongest([*(p.theory for p in parts), *(v.theory for v in values)]))
+
+
+def _where_neutral(walk: Walk, value: Val, monoid: Monoid) -> Dom | None:
+    """Points at which a view is the reducer's neutral element; None where there are none."""
+    store, found = walk.store, None
+    neutral = monoid.neutral(value.type.dtype)
+    for piece in value.pieces:
+        rest = without_constant(store, piece, neutral) if piece.atom.kind is not AtomKind.GUARD else piece
+        if rest is not piece:
+            part = store.domain(piece.rel)
+            if rest is not None:
+                part = store.set_minus(part, store.domain(rest.rel))
+            found = part if found is None else store.set_union(found, part)
+    return found
 
 
 def index_result(walk: Walk, op: Op, values: Sequence[Val]) -> Val | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..read.ir import Op, TensorType, TupleType
@@ -26,7 +27,7 @@ class Contract(enum.Enum):
     MANUAL = "a boundary between logical and device values"
 
 
-CONTRACTS: dict[str, Contract] = {
+CONTRACTS: dict[str, Contract | RowContract] = {
     **dict.fromkeys(
         (
             "AwsNeuronTransferWithStaticRing",
@@ -50,6 +51,30 @@ CONTRACTS: dict[str, Contract] = {
     **{f"lapack_{kind}{name}_ffi": Contract.MATRICES for kind in "sd" for name in ("orgqr", "syevd", "sytrd")},
     **{f"lapack_{kind}{name}_ffi": Contract.MATRICES for kind in "cz" for name in ("ungqr", "heevd", "hetrd")},
 }
+
+
+@dataclass(frozen=True, slots=True)
+class RowContract:
+    """Every tensor's leading dimensions are a batch, and the last `row_rank` dimensions of the first operand a row."""
+
+    row_rank: int
+
+
+def register_custom_call(target: str, *, identity: bool = False, row_rank: int | None = None) -> None:
+    """Tell what a custom call is known to do, beyond being a function of its operands and attributes.
+
+    `identity`: it returns its operands as they are. `row_rank`: it treats the leading dimensions that all operands and
+    results share as a batch, each member by itself; the first operand's last `row_rank` dimensions are one member's.
+    A contract is trusted: it is part of what a PROVED rests on. Raises `ValueError` for a target that has one already,
+    or for a contract that says both or neither.
+    """
+    if target in CONTRACTS:
+        raise ValueError(f"custom call '{target}' has a contract already")
+    if identity == (row_rank is not None):
+        raise ValueError(f"custom call '{target}': give either 'identity' or 'row_rank'")
+    if row_rank is not None and row_rank < 0:
+        raise ValueError(f"custom call '{target}': 'row_rank' is negative")
+    CONTRACTS[target] = Contract.IDENTITY if row_rank is None else RowContract(row_rank)
 
 
 def relate_custom_call(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
@@ -85,8 +110,10 @@ def _flat_types(op: Op) -> list[TensorType] | None:
     return types if types and len(types) == len(elements) else None
 
 
-def _row_rank(contract: Contract | None, values: Sequence[Val]) -> int | None:
+def _row_rank(contract: Contract | RowContract | None, values: Sequence[Val]) -> int | None:
     """How many dimensions of the first operand make a row; None for all."""
+    if isinstance(contract, RowContract):
+        return contract.row_rank if values and values[0].type.rank >= contract.row_rank else None
     if contract is Contract.MATRICES and values and values[0].type.rank >= 2:
         return 2
     return 1 if contract is Contract.LAST_ROWS and values and values[0].type.rank else None

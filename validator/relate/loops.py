@@ -5,7 +5,7 @@ through H_k holds for the initial values, and from v_k = u_k through H_k at the 
 the conditions are equal on every device and that it holds at the end, then both loops run equally often and it holds
 for the results. H_k is a guess (from shardings, from the initial values, or replicated); the three checks prove.
 Lemma *counter range*: a carried integer that starts at c, grows by a positive step and is tested by `i < n` lies in
-[c, n-1] inside the body. Theory: exact, plus what the checks need.
+[c, n-1] inside the body. A loop that only the partitioned program has is unrolled if its trips are known. Theory: exact, plus what the checks need.
 """
 
 from __future__ import annotations
@@ -19,12 +19,18 @@ from ..read.attributes import Comparison as Direction
 from ..read.ir import Op, TensorType
 from ..relation.store import Rel
 from .atoms import Atom, AtomKind
-from .layout import layout
+from .layout import layout, regions
 from .outputs import compare_values
 from .value import AnyVal, Piece, Val, strongest
 
 if TYPE_CHECKING:
     from .walk import Walk
+
+MAX_TRIPS = 64
+"""Trips up to which a loop that only the partitioned program has is unrolled."""
+
+MAX_UNROLLED_OPS = 4_000
+"""Ops up to which a loop is unrolled: one that does not match must be reported, not worked at."""
 
 MAX_ATTEMPTS = 6
 """Guesses tried for one carried value."""
@@ -170,8 +176,32 @@ def _device(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
             for k, value in zip(carried, found, strict=True):
                 output[k] = value
             return output
+    unrolled = _unrolled(walk, op, initial)
+    if unrolled is not None:
+        walk.context.used("loop unrolling")
+        return unrolled
     reason = "no loop of the before program carries these values"
     return [walk.unrelated(result.tensor, reason) for result in op.results]
+
+
+def _unrolled(walk: Walk, op: Op, initial: Sequence[Val]) -> list[AnyVal] | None:
+    """A loop of a few trips whose condition depends on no input, walked trip by trip.
+
+    Lemma *loop unrolling*: a loop whose condition is known before every trip, the same on all devices, is its body
+    repeated. Theory: exact.
+    """
+    carried: list[AnyVal] = list(initial)
+    if all(not isinstance(value, Val) or value.known is None for value in carried):
+        return None
+    size = sum(len(region.ops) for region in regions(op.regions[1]))
+    for _ in range(min(MAX_TRIPS, MAX_UNROLLED_OPS // max(size, 1)) + 1):
+        condition = _region(walk, op, 0, carried)[0]
+        if not isinstance(condition, Val) or condition.known is None or len(set(condition.known.ravel().tolist())) != 1:
+            return None
+        if not condition.known.ravel()[0]:
+            return carried
+        carried = _region(walk, op, 1, carried)
+    return None
 
 
 def _pair(
