@@ -8,6 +8,7 @@ from ..read.ir import Op
 from ..relate.atoms import AtomKind
 from ..relate.keys import region_key
 from ..relate.monoid import Monoid, monoid_of_region
+from ..relate.ordered import relate_ordered
 from ..relate.rows import RowOperand, relate_rows
 from ..relate.sums import sum_over
 from ..relate.value import AnyVal, Val
@@ -44,19 +45,19 @@ def _reduce_rows(
         return [walk.not_modelled(r.type, f"reducer of '{op.name}' that reads outer values") for r in op.results]
     shape = operands[0].type.shape
     batch = [shape[k] for k in kept]
-    row = [shape[k] for k in dims]
-    rows = []
-    for value in operands:
-        outputs = [""] * len(shape)
-        for position, k in enumerate(kept):
-            outputs[k] = f"i{position}"
-        for position, k in enumerate(dims):
-            outputs[k] = f"i{len(kept) + position}"
-        rows.append(RowOperand(value, walk.builder.moved([*batch, *row], outputs), len(row)))
-    for value in inits:
-        rows.append(RowOperand(value, walk.builder.moved(batch, []), 0))
+    row = [shape[k] for k in sorted(dims)]
+    outputs = [""] * len(shape)
+    for position, k in enumerate([*kept, *sorted(dims)]):
+        outputs[k] = f"i{position}"
+    line = walk.builder.moved([*batch, *row], outputs)
+    types = [result.tensor for result in op.results]
+    ordered = relate_ordered(walk, op.regions[0], (op.name, key), operands, inits, line, len(row), types)
+    if ordered is not None:
+        return ordered
+    rows = [RowOperand(value, line, len(row)) for value in operands]
+    rows.extend(RowOperand(value, walk.builder.moved(batch, []), 0) for value in inits)
     reads = [walk.builder.moved(result.tensor.shape, names("i", len(batch))) for result in op.results]
-    return relate_rows(walk, (op.name, key), rows, batch, [r.tensor for r in op.results], reads)
+    return relate_rows(walk, (op.name, key), rows, batch, types, reads)
 
 
 def starts_neutral(walk: Walk, init: Val, monoid: Monoid) -> bool:

@@ -1,0 +1,349 @@
+"""Reductions whose reducer is no commutative sum: the greatest element with its index, the first of something.
+
+Lemma *ordered reduction*: let a reducer f of tuples be associative and let its start value e commute with everything
+and be idempotent, so that a reduction is e·x1·…·xn, where x1 … xn are the elements in lexicographic order of the
+reduced indices; this depends on the sequence of those xk that are not e, and on nothing else. An element that is
+itself such a reduction (a device's partial result, read again after a gather) stands for its own sequence. So if the
+sequence of a device's reduction at b is, element by element and in order, that of the original's at m(b), the two are
+equal. Where f is also commutative the order is free; where it is idempotent as well, so is how often an element occurs.
+The laws are proved for the region at hand by running every case of it (`choosers`), bit for bit, NaN, 0 and -0
+included. A start value that no step inserts would be seen where e is not neutral: like XLA, every reduction is taken to
+insert it at least once. Theory: exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..read.ir import Region, TensorType
+from ..relation.build import names
+from ..relation.store import Dom, Rel
+from .atoms import Atom, AtomKind
+from .choosers import Laws, absorbs, laws_of
+from .value import AnyVal, Piece, Val, strongest
+
+if TYPE_CHECKING:
+    from .walk import Walk
+
+MAX_DEPTH = 12
+"""Sequences with more index dimensions than this are not followed further."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Letters:
+    """Elements of sequences that are read from the same atoms: (batch point, position) → index of each atom."""
+
+    atoms: tuple[Atom, ...]
+    rel: Rel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sequences:
+    """A sequence of elements for every batch point of the domain; positions are ordered lexicographically."""
+
+    letters: tuple[Letters, ...]
+    arity: int
+    depth: int
+    domain: Dom
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrderedTerm:
+    """A named reduction: one atom a result, and what it reduces."""
+
+    atoms: tuple[Atom, ...]
+    sequences: Sequences
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Start:
+    """The start value, as atoms and where they are INT as numbers."""
+
+    atoms: tuple[Atom, ...]
+    integers: tuple[int | None, ...]
+
+    @property
+    def key(self) -> Hashable:
+        return tuple(atom.number for atom in self.atoms), self.integers
+
+
+def relate_ordered(
+    walk: Walk,
+    region: Region,
+    key: Hashable,
+    operands: Sequence[Val],
+    inits: Sequence[Val],
+    read: Rel,
+    row_rank: int,
+    types: Sequence[TensorType],
+) -> list[AnyVal] | None:
+    """One value a result over its own points (device, batch); None where the lemma says nothing of this reducer.
+
+    `read` relates (device, batch index, row index) to the operands' points.
+    """
+    start = _start(walk, inits)
+    laws = laws_of(region)
+    if start is None or laws is None or not laws.associative or not absorbs(region, _numbers(start)):
+        return None
+    full_key = ("ordered", key, start.key)
+    values = [walk.close(value, f"operand of '{walk.op_name}'") for value in operands]
+    sequences = _sequences(walk, values, full_key, start, read, row_rank)
+    rest = sequences.domain
+    found: list[tuple[tuple[Atom, ...], Rel]] = []
+    for term in walk.context.rows.get(full_key, ()):
+        match = _match(walk, sequences, term.sequences, rest, laws)
+        if match is not None:
+            found.append((term.atoms, match))
+            rest = walk.store.set_minus(rest, walk.store.domain(match))
+            if walk.store.set_empty(rest):
+                break
+    if not walk.store.set_empty(rest):
+        found.append((_fresh(walk, full_key, values, sequences, rest, types), walk.store.identity_on(rest)))
+    walk.context.used("ordered reduction")
+    theory = strongest([value.theory for value in values])
+    results: list[AnyVal] = []
+    for number, type_ in enumerate(types):
+        pieces = tuple(Piece(atoms[number], rel) for atoms, rel in found)
+        results.append(Val(type_, pieces, sequences.domain, theory=theory))
+    return results
+
+
+def _start(walk: Walk, inits: Sequence[Val]) -> Start | None:
+    """The start value where it is one constant tuple, else None."""
+    atoms, integers = [], []
+    for init in inits:
+        if not init.is_view or len(init.pieces) != 1:
+            return None
+        (piece,) = init.pieces
+        if not walk.store.set_equal(walk.store.domain(piece.rel), walk.points(init.type)):
+            return None
+        if piece.atom.kind is AtomKind.INTEGER:
+            number = walk.store.constant_range(piece.rel)
+            if number is None:
+                return None
+            integers.append(number[0])
+        elif piece.atom.kind is AtomKind.CONSTANT and isinstance(piece.atom.data, float):
+            integers.append(None)
+        else:
+            return None
+        atoms.append(piece.atom)
+    return Start(tuple(atoms), tuple(integers))
+
+
+def _numbers(start: Start) -> list[float | int]:
+    return [
+        atom.data if integer is None else integer for atom, integer in zip(start.atoms, start.integers, strict=True)
+    ]
+
+
+def _sequences(
+    walk: Walk, values: Sequence[Val], key: Hashable, start: Start, read: Rel, row_rank: int
+) -> Sequences:
+    """What the reduction at each batch point reduces, start values left out and partial results taken apart."""
+    store = walk.store
+    arity = read.arity_in - row_rank
+    everything = store.domain(read)
+    domain = store.image(everything, walk.leading_map(read.arity_in, arity))
+    joints: list[tuple[tuple[Atom, ...], tuple[Rel, ...], Dom]] = [((), (), everything)]
+    for value in values:
+        undefined = store.set_minus(store.range(read), value.domain)
+        if not store.set_empty(undefined):
+            domain = store.set_minus(domain, walk.leading(store.preimage(undefined, read), arity))
+        extended = []
+        for atoms, rels, where in joints:
+            for piece in value.pieces:
+                rel = store.compose(read, piece.rel)
+                common = store.set_meet(where, store.domain(rel))
+                if not store.set_empty(common):
+                    extended.append(((*atoms, piece.atom), (*rels, rel), common))
+        walk.limit_pieces(len(extended))
+        joints = extended
+    covered = None
+    parts: list[tuple[tuple[Atom, ...], Rel, int]] = []
+    for atoms, rels, where in joints:
+        covered = where if covered is None else store.set_union(covered, where)
+        where = store.set_minus(where, _is_start(walk, start, atoms, rels, where))
+        if not store.set_empty(where):
+            parts.extend(_taken_apart(walk, key, atoms, tuple(store.restrict(rel, where) for rel in rels), row_rank))
+    unknown = everything if covered is None else store.set_minus(everything, covered)
+    domain = store.set_minus(domain, walk.leading(unknown, arity))
+    depth = max((depth for _, _, depth in parts), default=row_rank)
+    by_atoms: dict[tuple[Atom, ...], Rel] = {}
+    for atoms, rel, own in parts:
+        rel = _deepened(walk, rel, own, depth, domain)
+        known = by_atoms.get(atoms)
+        by_atoms[atoms] = rel if known is None else store.union(known, rel)
+    return Sequences(tuple(Letters(atoms, rel) for atoms, rel in by_atoms.items()), arity, depth, domain)
+
+
+def _is_start(walk: Walk, start: Start, atoms: tuple[Atom, ...], rels: tuple[Rel, ...], where: Dom) -> Dom:
+    """Those positions at which the element is the start value."""
+    store = walk.store
+    for atom, rel, own, integer in zip(atoms, rels, start.atoms, start.integers, strict=True):
+        if atom is not own:
+            return store.set_minus(where, where)
+        if integer is not None:
+            where = store.set_meet(where, store.domain(store.fix_range(rel, 0, integer)))
+    return where
+
+
+def _taken_apart(
+    walk: Walk, key: Hashable, atoms: tuple[Atom, ...], rels: tuple[Rel, ...], depth: int
+) -> list[tuple[tuple[Atom, ...], Rel, int]]:
+    """One kind of elements as it is, or, if they are reductions of the same kind, the elements of those."""
+    store = walk.store
+    for term in walk.context.rows.get(key, ()):
+        if term.atoms != atoms:
+            continue
+        inner = term.sequences
+        same = all(store.equal(rels[0], rel) for rel in rels[1:])
+        known = store.set_subset(store.range(rels[0]), inner.domain)
+        if same and known and depth + inner.depth <= MAX_DEPTH:
+            position = names("k", inner.depth)
+            keep = store.rel(f"{{[{','.join(position)}] -> [{','.join(position)}]}}")
+            whole = store.side_by_side(rels[0], keep)
+            made = []
+            for letters in inner.letters:
+                rel = store.compose(whole, letters.rel)
+                if not store.empty(rel):
+                    made.append((letters.atoms, rel, depth + inner.depth))
+            return made
+    joint = rels[0]
+    for rel in rels[1:]:
+        joint = store.pair(joint, rel)
+    return [(atoms, joint, depth)]
+
+
+def _deepened(walk: Walk, rel: Rel, own: int, depth: int, domain: Dom) -> Rel:
+    """The relation with positions of `depth` dimensions, zeros appended, on these batch points only."""
+    store = walk.store
+    point = names("p", rel.arity_in)
+    more = ["0"] * (depth - own)
+    if more:
+        rel = store.compose(store.rel(f"{{[{','.join([*point, *more])}] -> [{','.join(point)}]}}"), rel)
+    position = names("k", depth)
+    return store.restrict(rel, store.set_product(domain, store.dom(f"{{[{','.join(position)}]}}")))
+
+
+def _match(walk: Walk, mine: Sequences, other: Sequences, domain: Dom, laws: Laws) -> Rel | None:
+    """A single-valued m of batch points with equal sequences everywhere on its domain."""
+    store = walk.store
+    theirs = {letters.atoms: letters.rel for letters in other.letters}
+    same: Rel | None = None
+    for letters in mine.letters:
+        if letters.atoms in theirs:
+            part = store.compose(letters.rel, store.reverse(theirs[letters.atoms]))
+            same = part if same is None else store.union(same, part)
+    if same is None:
+        return None
+    lead = walk.leading_map(mine.arity + mine.depth, mine.arity)
+    pairs = store.project_out(store.compose(store.reverse(lead), same), other.arity, other.depth)
+    match = store.restrict(pairs, domain)
+    if store.empty(match):
+        return None
+    if not store.single_valued(match):
+        match = store.lexmin(match)
+    match = store.restrict_range(match, other.domain)
+    bad = _differing(walk, mine, other, match, same, lead, laws)
+    good = store.set_minus(store.domain(match), bad)
+    return None if store.set_empty(good) else store.restrict(match, good)
+
+
+def _differing(
+    walk: Walk, mine: Sequences, other: Sequences, match: Rel, same: Rel, lead: Rel, laws: Laws
+) -> Dom:
+    """The batch points b at which the sequence is not shown to be the other's at match(b).
+
+    `same` relates (b, position) to every (b', position') that holds the same element.
+    """
+    store = walk.store
+    points = store.domain(match)
+    positions = names("k", other.depth)
+    anywhere = store.rel(f"{{[] -> [{','.join(positions)}]}}")
+    at_match = store.compose(lead, match)
+    free = store.compose(walk.forget(at_match), anywhere)
+    partners = store.project_out(store.meet(same, store.pair(at_match, free)), 0, other.arity)
+    own: Dom | None = None
+    for letters in mine.letters:
+        where = store.domain(letters.rel)
+        own = where if own is None else store.set_union(own, where)
+    needed: Rel | None = None
+    for letters in other.letters:
+        where = _positions(walk, letters.rel, other)
+        needed = where if needed is None else store.union(needed, where)
+    assert own is not None and needed is not None
+    bad = walk.leading(store.set_minus(own, store.domain(partners)), mine.arity)
+    if not (laws.commutative and laws.idempotent) and not store.single_valued(partners):
+        partners = store.lexmin(partners)
+    reached = store.compose(store.reverse(lead), partners)
+    missed = store.minus(store.compose(match, needed), reached)
+    bad = store.set_union(bad, store.domain(missed))
+    if not (laws.commutative and laws.idempotent):
+        bad = store.set_union(bad, _disordered(walk, mine, other, partners, lead, laws.commutative))
+    return store.set_meet(bad, points)
+
+
+def _positions(walk: Walk, rel: Rel, sequences: Sequences) -> Rel:
+    """{b -> position} where some element is."""
+    store = walk.store
+    point = names("p", sequences.arity + sequences.depth)
+    tail = ",".join(point[sequences.arity :])
+    to_tail = store.restrict(store.rel(f"{{[{','.join(point)}] -> [{tail}]}}"), store.domain(rel))
+    lead = walk.leading_map(len(point), sequences.arity)
+    return store.compose(store.reverse(store.restrict(lead, store.domain(rel))), to_tail)
+
+
+def _disordered(
+    walk: Walk, mine: Sequences, other: Sequences, partners: Rel, lead: Rel, any_order: bool
+) -> Dom:
+    """The batch points at which positions s < s' have partners that are not t < t' (equal ones, if any order will do)."""
+    store = walk.store
+    point = names("p", mine.arity + mine.depth)
+    tail = store.rel(f"{{[{','.join(point)}] -> [{','.join(point[mine.arity :])}]}}")
+    graph = store.compose(store.reverse(lead), store.pair(store.restrict(tail, store.domain(partners)), partners))
+    twice = store.pair(graph, graph)
+    s, t, u, v = names("s", mine.depth), names("t", other.depth), names("u", mine.depth), names("v", other.depth)
+    equal = " and ".join(f"{a} = {b}" for a, b in zip(t, v, strict=True)) or "1 = 1"
+    wrong = equal if any_order else f"({equal} or {_less(v, t)})"
+    clash = store.dom(f"{{[{','.join([*s, *t, *u, *v])}] : {_less(s, u)} and {wrong}}}")
+    return store.domain(store.restrict_range(twice, clash))
+
+
+def _less(left: Sequence[str], right: Sequence[str]) -> str:
+    """left < right lexicographically, as alternatives."""
+    ways = []
+    for k in range(len(left)):
+        same = [f"{a} = {b}" for a, b in zip(left[:k], right[:k], strict=True)]
+        ways.append("(" + " and ".join([*same, f"{left[k]} < {right[k]}"]) + ")")
+    return "(" + " or ".join(ways) + ")" if ways else "1 = 0"
+
+
+def _fresh(
+    walk: Walk,
+    key: Hashable,
+    values: Sequence[Val],
+    sequences: Sequences,
+    domain: Dom,
+    types: Sequence[TensorType],
+) -> tuple[Atom, ...]:
+    """A new term on these batch points."""
+    store = walk.store
+    everywhere = store.dom(f"{{[{','.join(names('k', sequences.depth))}]}}")
+    kept = tuple(
+        Letters(letters.atoms, rel)
+        for letters in sequences.letters
+        if not store.empty(rel := store.restrict(letters.rel, store.set_product(domain, everywhere)))
+    )
+    made = Sequences(kept, sequences.arity, sequences.depth, domain)
+    operands = tuple(dict.fromkeys(piece.atom for value in values for piece in value.pieces))
+    atoms: list[Atom] = []
+    for type_ in types:
+        atom = walk.context.atoms.fresh(
+            AtomKind.ROWS, type_.dtype, sequences.arity, operands, label=walk.label()
+        )
+        atoms.append(atom)
+        walk.note_fresh(atom)
+    walk.context.rows.setdefault(key, []).append(OrderedTerm(tuple(atoms), made))
+    return tuple(atoms)
