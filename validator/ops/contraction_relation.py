@@ -43,7 +43,9 @@ def relate_dot_general(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
 def flavour(op: Op) -> Hashable:
     """Precision and algorithm where they are not the default, which files also leave out."""
     precision = op.attributes.get("precision_config")
-    names_ = tuple(str(p) for p in precision) if isinstance(precision, (list, tuple)) else (str(precision or "DEFAULT"),)
+    names_ = (
+        tuple(str(p) for p in precision) if isinstance(precision, (list, tuple)) else (str(precision or "DEFAULT"),)
+    )
     if all(name.upper() == "DEFAULT" for name in names_):
         names_ = ()
     return (names_, frozen(op.attributes.get("algorithm")))
@@ -100,7 +102,9 @@ def relate_convolution(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
     return [contract(walk, lhs, rhs, reads, type_, flavour(op))]
 
 
-def _bound(device: list[str], outputs: list[str], where: list[str], auxiliary: list[str]) -> tuple[list[str], list[str]]:
+def _bound(
+    device: list[str], outputs: list[str], where: list[str], auxiliary: list[str]
+) -> tuple[list[str], list[str]]:
     """Outputs as fresh variables y…, tied to their expressions over auxiliary variables that exist."""
     fresh = names("y", len(outputs))
     ties = [f"{name} = {expression}" for name, expression in zip(fresh, outputs, strict=True)]

@@ -75,7 +75,12 @@ def _around_constants(walk: Walk, op: Op, values: Sequence[Val], monoid: Monoid)
         parts.append(lift(walk, walk.key(op), left, type_, commutative=True))
     walk.context.used("neutral element")
     pieces = [piece for part in parts for piece in part.pieces]
-    return Val(type_, gathered(store, pieces), domain, theory=strongest([*(p.theory for p in parts), *(v.theory for v in values)]))
+    return Val(
+        type_,
+        gathered(store, pieces),
+        domain,
+        theory=strongest([*(p.theory for p in parts), *(v.theory for v in values)]),
+    )
 
 
 def _where_neutral(walk: Walk, value: Val, monoid: Monoid) -> Dom | None:
@@ -126,9 +131,9 @@ def combine(walk: Walk, op: Op, values: Sequence[Val], monoid: Monoid) -> Val:
     """A sum of sums: the elements of all operands together (with their signs for a difference)."""
     sums = []
     for value in values:
-        if value.monoid not in (None, monoid):
-            value = walk.close(value, f"partial result of '{value.monoid}' is combined with '{monoid.value}'")
-        sums.append(as_sum(walk, value, monoid))
+        alien = value.monoid not in (None, monoid)
+        reason = f"partial result of '{value.monoid}' is combined with '{monoid.value}'"
+        sums.append(as_sum(walk, walk.close(value, reason) if alien else value, monoid))
     if op.name == "stablehlo.subtract":
         sums[1] = _negated(sums[1])
     pieces = [piece for value in sums for piece in value.pieces]

@@ -1,4 +1,4 @@
-"""How data movement relates: each result index reads one operand index, so relations compose and nothing else happens."""
+"""How data movement relates: each result index reads one operand index, so relations compose, and that is all."""
 
 from __future__ import annotations
 

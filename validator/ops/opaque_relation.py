@@ -82,7 +82,11 @@ def relate_custom_call(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]
     contract = CONTRACTS.get(target)
     types = _flat_types(op)
     tensors = [value for value in values if isinstance(value, Val)]
-    if contract is Contract.IDENTITY and len(values) == len(op.results) and not isinstance(op.results[0].type, TupleType):
+    if (
+        contract is Contract.IDENTITY
+        and len(values) == len(op.results)
+        and not isinstance(op.results[0].type, TupleType)
+    ):
         return values
     effect = bool(op.attributes.get("has_side_effect", False))
     if contract is Contract.MANUAL or effect or types is None or len(tensors) != len(values):
@@ -137,9 +141,7 @@ def _rows(
     return relate_rows(walk, (key, shapes), operands, batch, types, reads)
 
 
-def _norm(
-    walk: Walk, op: Op, values: Sequence[Val], types: Sequence[TensorType], key: object
-) -> list[AnyVal]:
+def _norm(walk: Walk, op: Op, values: Sequence[Val], types: Sequence[TensorType], key: object) -> list[AnyVal]:
     """A normalisation along one dimension: its lines are rows, the scale and the epsilon belong to every row."""
     operand, *shared = values
     rank, axis = operand.type.rank, int(str(op.attributes["backend_config"]))

@@ -38,7 +38,7 @@ class Atom:
     kind: AtomKind
     dtype: DType
     arity: int
-    key: Hashable
+    key: Any
     operands: tuple[Atom, ...] = ()
     rels: tuple[Rel, ...] = field(default=(), repr=False)
     """For LIFT: one relation an operand, from this atom's index to the operand's."""

@@ -25,7 +25,9 @@ def relate_branches(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
         return [walk.not_modelled(result.type, f"'{op.name}' of tokens or tuples") for result in op.results]
     index = walk.close(index, f"index of '{op.name}'")
     if not walk.is_original and _exchanges(op) and not _uniform(walk, index):
-        return [walk.not_modelled(r.type, f"'{op.name}' with collectives, not chosen alike everywhere") for r in op.results]
+        return [
+            walk.not_modelled(r.type, f"'{op.name}' with collectives, not chosen alike everywhere") for r in op.results
+        ]
     branches: list[list[AnyVal]] = []
     for region in op.regions:
         walk.region(region)
@@ -34,7 +36,9 @@ def relate_branches(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
     for number, result in enumerate(op.results):
         type_ = result.tensor
         parts = [branch[number] for branch in branches]
-        spread = read_through(walk, index, walk.builder.moved(type_.shape, []), TensorType(type_.shape, index.type.dtype))
+        spread = read_through(
+            walk, index, walk.builder.moved(type_.shape, []), TensorType(type_.shape, index.type.dtype)
+        )
         operands = [spread, *(part for part in parts if isinstance(part, Val))]
         results.append(lift(walk, (op.name, ()), operands, type_))
     walk.context.used("branch selection")

@@ -290,7 +290,9 @@ class _Graph:
             return term if self.space(other) is space else None
         if not self._store.set_subset(self._store.range(match), self.space(other)):
             return None
-        return self.terms.view(self._algebra.keep(match, self.space(other)), term, self._type(other.dtype, space.number))
+        return self.terms.view(
+            self._algebra.keep(match, self.space(other)), term, self._type(other.dtype, space.number)
+        )
 
 
 class _Algebra:

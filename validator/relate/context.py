@@ -117,9 +117,7 @@ class Context:
         if dtype.is_float:
             integral = np.isfinite(number) and number == int(number) and not (number == 0 and np.signbit(number))
             if not integral or abs(number) > exact_integers(dtype):
-                atom = self.atoms.make(
-                    AtomKind.CONSTANT, dtype, 0, value.tobytes(), label=f"{number:g}", data=number
-                )
+                atom = self.atoms.make(AtomKind.CONSTANT, dtype, 0, value.tobytes(), label=f"{number:g}", data=number)
                 return atom, None
             return self.atoms.integer(dtype), int(number)
         return self.atoms.integer(dtype), int(value)

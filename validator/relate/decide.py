@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ..ops.record import Theory
 from ..read.ir import Program, Result
+from ..read.shardings import Sharding
 from ..relation.build import Builder
 from ..relation.mesh import NO_DEVICES
-from ..read.shardings import Sharding
 from ..relation.store import Rel, RelationLimitError
 from .atoms import Atom, AtomKind
 from .bridge import Bridge
@@ -113,9 +113,7 @@ def _device_parameters(original: Walk, device: Walk, before: Program, after: Pro
             values.append(device.not_modelled(local, rel))
             continue
         _remember_layout(device, logical.shape, local.shape, rel)
-        atom = original.context.atoms.make(
-            AtomKind.PARAMETER, logical.dtype, logical.rank, number, label=spec.label
-        )
+        atom = original.context.atoms.make(AtomKind.PARAMETER, logical.dtype, logical.rank, number, label=spec.label)
         values.append(Val(local, (Piece(atom, rel),), device.store.domain(rel)))
     return values
 

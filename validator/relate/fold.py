@@ -9,6 +9,8 @@ the equality of relations is what proves. Theory: exact where both sides sum onc
 
 from __future__ import annotations
 
+import itertools
+
 from typing import TYPE_CHECKING
 
 from ..ops.record import Theory
@@ -17,7 +19,7 @@ from .atoms import Atom, AtomKind
 from .context import Definition
 from .lift import find, lift
 from .monoid import Monoid
-from .moves import as_sum, gathered
+from .moves import gathered
 from .value import Piece, Val, strongest
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ def _definitions(walk: Walk, value: Val) -> list[Definition]:
 
 
 def _fold(walk: Walk, value: Val, definition: Definition, partly: bool) -> Val | None:
-    """The value with the named term in it wherever it is found; `partly` lets other elements of the same atoms remain."""
+    """The value with the named term in it where it is found; `partly` lets other elements of the same atoms remain."""
     store = walk.store
     if value.monoid is not None and definition.monoid not in (None, value.monoid):
         return None
@@ -176,7 +178,7 @@ def _chain(walk: Walk, value: Val) -> Val:
     joined, progress = False, True
     while progress and len(pieces) > 1:
         progress = False
-        for i, j in ((i, j) for i in range(len(pieces)) for j in range(i + 1, len(pieces))):
+        for i, j in itertools.combinations(range(len(pieces)), 2):
             first, second = pieces[i], pieces[j]
             made = _join(walk, value, first, second)
             if made is None:

@@ -92,9 +92,7 @@ def _expand_lift(walk: Walk, atom: Atom) -> tuple[Piece, ...] | None:
     return result if len(result) <= MAX_GUARD_PIECES else None
 
 
-def _operation(
-    walk: Walk, atom: Atom
-) -> tuple[str, Mapping[str, Any], list[tuple[Atom, Rel | None]]] | None:
+def _operation(walk: Walk, atom: Atom) -> tuple[str, Mapping[str, Any], list[tuple[Atom, Rel | None]]] | None:
     """An atom as an integer op on other atoms: a lifted op, or a logical sum of single elements."""
     if not (atom.dtype.is_integer or atom.dtype.is_bool):
         return None
@@ -131,9 +129,7 @@ def _operand_parts(walk: Walk, operand: Atom, read: Rel | None) -> list[Piece]:
     return parts
 
 
-def _applied(
-    walk: Walk, atom: Atom, guards: tuple[Atom, ...], count: int, rel: Rel, function: Rel
-) -> Piece:
+def _applied(walk: Walk, atom: Atom, guards: tuple[Atom, ...], count: int, rel: Rel, function: Rel) -> Piece:
     """z → (n1..nk, guards) with the integers replaced by f(n1..nk)."""
     extra = rel.arity_out - count
     passing = ",".join(f"g{k}" for k in range(extra))
@@ -189,10 +185,11 @@ def _twins(walk: Walk, first: Guarded, second: Guarded) -> list[tuple[int, int]]
     found: list[tuple[int, int]] = []
     for other, atom in enumerate(second[0]):
         for mine, candidate in enumerate(first[0]):
-            if candidate is atom and all(mine != taken for taken, _ in found):
-                if _same_element(walk, _element(walk, first, mine), _element(walk, second, other)):
-                    found.append((mine, other))
-                    break
+            if candidate is not atom or any(mine == taken for taken, _ in found):
+                continue
+            if _same_element(walk, _element(walk, first, mine), _element(walk, second, other)):
+                found.append((mine, other))
+                break
     return found
 
 
@@ -232,9 +229,7 @@ def joint_indices(walk: Walk, parts: Sequence[Val], domain: Dom) -> list[Guarded
         if number == 0:
             current = options
             continue
-        current = [
-            joined for one in current for other in options if (joined := join(walk, one, other)) is not None
-        ]
+        current = [joined for one in current for other in options if (joined := join(walk, one, other)) is not None]
         walk.limit_pieces(len(current))
     if not parts:
         return [((), 0, walk.empty_tuple(domain))]
@@ -264,9 +259,7 @@ def accessed(walk: Walk, operand: Val, index: Guarded, where: Rel) -> list[Piece
     return pieces
 
 
-def _merged(
-    walk: Walk, base: Atom, inner: Guarded, outer: tuple[Atom, ...], coefficient: int
-) -> list[Piece]:
+def _merged(walk: Walk, base: Atom, inner: Guarded, outer: tuple[Atom, ...], coefficient: int) -> list[Piece]:
     """p → (y, inner guards, outer guards) with guards on the same element kept once."""
     inner_guards, count, rel = inner
     whole = (inner_guards + outer, count, rel)

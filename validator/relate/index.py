@@ -44,14 +44,16 @@ _PLAIN = {
     ),
 }
 
+_BITS = "0 <= a <= 1 and 0 <= b <= 1"
+
 _LOGIC = {
-    "stablehlo.and": "{[a,b] -> [1] : a = 1 and b = 1; [a,b] -> [0] : (a = 0 or b = 0) and 0 <= a <= 1 and 0 <= b <= 1}",
-    "stablehlo.or": "{[a,b] -> [0] : a = 0 and b = 0; [a,b] -> [1] : (a = 1 or b = 1) and 0 <= a <= 1 and 0 <= b <= 1}",
-    "stablehlo.xor": "{[a,b] -> [0] : a = b and 0 <= a <= 1; [a,b] -> [1] : a + b = 1 and 0 <= a <= 1 and 0 <= b <= 1}",
+    "stablehlo.and": f"{{[a,b] -> [1] : a = 1 and b = 1; [a,b] -> [0] : (a = 0 or b = 0) and {_BITS}}}",
+    "stablehlo.or": f"{{[a,b] -> [0] : a = 0 and b = 0; [a,b] -> [1] : (a = 1 or b = 1) and {_BITS}}}",
+    "stablehlo.xor": f"{{[a,b] -> [0] : a = b and {_BITS}; [a,b] -> [1] : a + b = 1 and {_BITS}}}",
     "stablehlo.not": "{[a] -> [1 - a] : 0 <= a <= 1}",
-    "stablehlo.minimum": "{[a,b] -> [1] : a = 1 and b = 1; [a,b] -> [0] : (a = 0 or b = 0) and 0 <= a <= 1 and 0 <= b <= 1}",
-    "stablehlo.maximum": "{[a,b] -> [0] : a = 0 and b = 0; [a,b] -> [1] : (a = 1 or b = 1) and 0 <= a <= 1 and 0 <= b <= 1}",
 }
+_LOGIC["stablehlo.minimum"] = _LOGIC["stablehlo.and"]
+_LOGIC["stablehlo.maximum"] = _LOGIC["stablehlo.or"]
 _LOGIC["stablehlo.multiply"] = _LOGIC["stablehlo.and"]
 _LOGIC["stablehlo.add"] = _LOGIC["stablehlo.or"]
 

@@ -28,9 +28,7 @@ def tile_vectors(sharding: Sharding) -> list[np.ndarray]:
     return vectors
 
 
-def layout(
-    builder: Builder, shape: tuple[int, ...], sharding: Sharding | None, local: tuple[int, ...]
-) -> Rel | str:
+def layout(builder: Builder, shape: tuple[int, ...], sharding: Sharding | None, local: tuple[int, ...]) -> Rel | str:
     """{[d, i] -> [x]} on the defined part of each device's tensor, or what about the sharding is not modelled.
 
     A tensor without a sharding is replicated, which is how XLA reads it. `local` is the device tensor's shape.

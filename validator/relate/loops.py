@@ -5,7 +5,8 @@ through H_k holds for the initial values, and from v_k = u_k through H_k at the 
 the conditions are equal on every device and that it holds at the end, then both loops run equally often and it holds
 for the results. H_k is a guess (from shardings, from the initial values, or replicated); the three checks prove.
 Lemma *counter range*: a carried integer that starts at c, grows by a positive step and is tested by `i < n` lies in
-[c, n-1] inside the body. A loop that only the partitioned program has is unrolled if its trips are known. Theory: exact, plus what the checks need.
+[c, n-1] inside the body. A loop that only the partitioned program has is unrolled if its trips are known.
+Theory: exact, plus what the checks need.
 """
 
 from __future__ import annotations
@@ -67,9 +68,7 @@ def _refuse(walk: Walk, op: Op, construct: str) -> list[AnyVal]:
 def varying(op: Op) -> tuple[int, ...]:
     """Positions of carried values that the body does not simply hand on."""
     body = op.regions[1]
-    return tuple(
-        k for k, (a, r) in enumerate(zip(body.arguments, body.results, strict=True)) if a.number != r.number
-    )
+    return tuple(k for k, (a, r) in enumerate(zip(body.arguments, body.results, strict=True)) if a.number != r.number)
 
 
 def _original(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
@@ -136,7 +135,11 @@ def _counter_ranges(
         return {}
     position = carried[atoms.index(counter)]
     start = walk.store.constant_range(initial[position].pieces[0].rel)
-    if initial[position].pieces[0].atom.kind is not AtomKind.INTEGER or start is None or len(initial[position].pieces) > 1:
+    if (
+        initial[position].pieces[0].atom.kind is not AtomKind.INTEGER
+        or start is None
+        or len(initial[position].pieces) > 1
+    ):
         return {}
     step = _step(op, position)
     high = int(limit.data[1]) - 1

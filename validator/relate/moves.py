@@ -71,7 +71,7 @@ def read_through(walk: Walk, value: Val, rel: Rel, type_: TensorType) -> Val:
 
 
 def as_sum(walk: Walk, value: Val, monoid: Monoid) -> Val:
-    """A view as a sum of one element a point, neutral elements left out; a sum of the same monoid is returned as it is."""
+    """A view as a sum of one element a point, neutral elements left out; a sum of the monoid is returned as it is."""
     if value.monoid is monoid:
         return value
     assert value.is_view

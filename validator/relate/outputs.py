@@ -64,7 +64,7 @@ def _compare(device: Walk, expected: Val, actual: Val, demanded: Rel) -> Compari
     want = {(piece.atom.number, piece.coefficient): piece for piece in gathered(store, wanted.pieces)}
     have = {(piece.atom.number, piece.coefficient): piece for piece in gathered(store, actual.pieces)}
     differing: Dom | None = None
-    atoms: list[Atom] = []
+    reached: list[Atom] = []
     for key in {*want, *have}:
         left = want[key].rel if key in want else None
         right = store.restrict(have[key].rel, points) if key in have else None
@@ -79,11 +79,11 @@ def _compare(device: Walk, expected: Val, actual: Val, demanded: Rel) -> Compari
                 continue
             bad = store.domain(only)
         if right is not None:
-            atoms.append(have[key].atom)
+            reached.append(have[key].atom)
         differing = bad if differing is None else store.set_union(differing, bad)
     if differing is None:
         return Comparison(True, theory)
-    return Comparison(False, theory, "holds other elements than the original's", differing, tuple(atoms))
+    return Comparison(False, theory, "holds other elements than the original's", differing, tuple(reached))
 
 
 def _total(walk: Walk, value: Val, points: Dom) -> bool:

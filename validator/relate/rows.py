@@ -107,9 +107,7 @@ def _everything(walk: Walk, count: int) -> Dom:
     return walk.store.dom(f"{{[{','.join(names('k', count))}]}}")
 
 
-def _match(
-    walk: Walk, contents: Sequence[tuple[Rel, int]], term: RowTerm, domain: Dom, arity: int
-) -> Rel | None:
+def _match(walk: Walk, contents: Sequence[tuple[Rel, int]], term: RowTerm, domain: Dom, arity: int) -> Rel | None:
     """A single-valued m of batch points with equal rows everywhere on its domain."""
     store = walk.store
     match: Rel | None = None

@@ -71,7 +71,7 @@ def _complete(walk: Walk, value: Val, rel: Rel) -> Dom:
 
 
 def _counted(walk: Walk, rel: Rel, inner: Rel) -> tuple[Rel, int] | None:
-    """(part of rel, factor) such that each element is reached once through it and counts `factor` times; None if unknown."""
+    """(part of rel, factor): each element is reached once through it and counts `factor` times; None if unknown."""
     if walk.counts_once(rel, inner):
         return rel, 1
     factor = 1

@@ -124,9 +124,7 @@ class Walk:
         """{p -> p with one coordinate set} if that stays inside the domain everywhere, else None."""
         variables = names("p", domain.arity)
         target = [str(value) if k == position else name for k, name in enumerate(variables)]
-        rel = self.store.restrict(
-            self.store.rel(f"{{[{','.join(variables)}] -> [{','.join(target)}]}}"), domain
-        )
+        rel = self.store.restrict(self.store.rel(f"{{[{','.join(variables)}] -> [{','.join(target)}]}}"), domain)
         return rel if self.store.set_subset(self.store.range(rel), domain) else None
 
     def counts_once(self, rel: Rel, inner: Rel) -> bool:
@@ -149,9 +147,9 @@ class Walk:
             return None
         return self.constant_piece(np.asarray(neutral), dtype, domain)
 
-    def constant_piece(self, value: np.ndarray, dtype: DType, domain: Dom) -> Piece:
+    def constant_piece(self, value: Any, dtype: DType, domain: Dom) -> Piece:
         """One scalar constant on these points."""
-        atom, integer = self.context.constant(dtype, value[()])
+        atom, integer = self.context.constant(dtype, np.asarray(value)[()])
         if integer is None:
             return Piece(atom, self.empty_tuple(domain))
         variables = ",".join(names("p", domain.arity))
@@ -171,7 +169,7 @@ class Walk:
         return Val(type_, (self.constant_piece(np.asarray(number), dtype, domain),), domain)
 
     def operation_of(self, atom: Atom) -> tuple[str, Mapping[str, Any], list[Rel | None]] | None:
-        """For a LIFT atom of an op: its name, attributes and, per operand, the relation from its index to the operand's."""
+        """For a LIFT atom of an op: its name, attributes and, per operand, the relation from its index to that one's."""
         key, _, pattern = atom.key[2] if not atom.rels else atom.data[1]
         if not (isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], tuple)):
             return None

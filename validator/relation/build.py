@@ -148,7 +148,9 @@ class Builder:
             for box in found:
                 bounds = [f"{lo} <= {name} < {hi}" for name, (lo, hi) in zip(self.device, box.bounds, strict=True)]
                 inside = affine(list(zip(box.coefficients, self.device, strict=True)), box.constant)
-                pieces.append(f"[{','.join(self.device)}] -> [{','.join(outputs)}] : {' and '.join(bounds)} and {inside} = 1")
+                pieces.append(
+                    f"[{','.join(self.device)}] -> [{','.join(outputs)}] : {' and '.join(bounds)} and {inside} = 1"
+                )
         return self.store.rel("{" + "; ".join(pieces) + "}") if pieces else None
 
 

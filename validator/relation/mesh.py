@@ -6,6 +6,8 @@ radix digits (most significant first) most of them are affine, so relations stay
 
 from __future__ import annotations
 
+import itertools
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -70,13 +72,13 @@ def _digit_orders(count: int, hints: Iterable[Sequence[int]]) -> list[int]:
                 cuts.add(stride)
     chain = sorted(cuts)
     digits: list[int] = []
-    for low, high in zip(chain, chain[1:], strict=False):
+    for low, high in itertools.pairwise(chain):
         digits.extend(_prime_factors(high // low))
     return digits[::-1]
 
 
 def affine_fit(grid: np.ndarray) -> tuple[int, tuple[int, ...]] | None:
-    """(constant, coefficient of each axis) where the array is affine in its axes, else None. Exact: every entry is checked."""
+    """(constant, coefficient of each axis) where the array is affine in its axes, else None; every entry is checked."""
     grid = np.asarray(grid, dtype=np.int64)
     origin = (0,) * grid.ndim
     constant = int(grid[origin])
@@ -95,7 +97,7 @@ def affine_fit(grid: np.ndarray) -> tuple[int, tuple[int, ...]] | None:
 def coarsest_mesh(count: int, vectors: Iterable[np.ndarray], hints: Iterable[Sequence[int]]) -> Mesh:
     """The coarsest digits in which every vector that is affine in prime digits stays affine.
 
-    `vectors` are int arrays [devices]; `hints` are device-array shapes that say where to cut (an order of prime digits).
+    `vectors` are int arrays [devices]; `hints` are shapes of device arrays that say where to cut.
     """
     if count == 1:
         return NO_DEVICES
