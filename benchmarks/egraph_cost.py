@@ -1,4 +1,5 @@
-"""What a term costs in the e-graph: cold start, building, insertion, saturation, one incremental query.
+"""What a term costs in the e-graph: cold start, building, insertion, saturation, and one term more:
+with a query after it, and with a run after it that is not thorough.
 
     python benchmarks/egraph_cost.py [terms ...]
 
@@ -66,17 +67,22 @@ def measure(count: int, theory: Theory) -> str:
     for _ in range(20):
         graph.same(terms[-1], graph.apply("tanh", (), [(None, terms[rng.randrange(count)])], TYPE))
     asked = clock()
+    for _ in range(20):
+        graph.apply("sine", (), [(None, terms[rng.randrange(count)])], TYPE)
+        graph.saturate(thorough=False)
+    stepped = clock()
     per_term = [(b - a) / count * 1e6 for a, b in ((created, built), (built, inserted), (inserted, saturated))]
     return (
         f"{theory.value:<13}{count:>7}{(created - start) * 1e3:>11.0f}"
         + "".join(f"{value:>11.1f}" for value in per_term)
-        + f"{(asked - saturated) / 20 * 1e3:>11.2f}{report.nodes:>9}  {report.stop.value}"
+        + f"{(asked - saturated) / 20 * 1e3:>10.2f}{(stepped - asked) / 20 * 1e3:>10.2f}"
+        + f"{report.nodes:>9}  {report.stop.value}"
     )
 
 
 def main() -> None:
     counts = [int(argument) for argument in sys.argv[1:]] or [1_000, 10_000]
-    print("theory         terms  create ms   build µs  insert µs   saturate   query ms    nodes  stop")
+    print("theory         terms  create ms   build µs  insert µs  satur. µs  query ms   step ms    nodes  stop")
     for theory in Theory:
         for count in counts:
             print(measure(count, theory), flush=True)

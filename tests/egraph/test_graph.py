@@ -76,6 +76,30 @@ def test_the_level_tells_what_an_equality_rests_on() -> None:
         graph.saturate(Theory.REAL)
 
 
+def test_everything_in_a_real_graph_rests_on_the_reals() -> None:
+    graph = _graph(Theory.REAL)
+    x = graph.leaf("x", F32)
+    narrow, half = _op(graph, "convert", x, type_=BF16), _op(graph, "convert", x, type_=TermType(DType.F16, "p"))
+    assert narrow != half
+    assert graph.constant(1 / 3, F32) != graph.constant(1 / 3, BF16)
+    back = _op(graph, "convert", narrow)
+    assert graph.saturate(Theory.EXACT).theory is Theory.REAL
+    assert graph.level is Theory.REAL
+    assert graph.same(back, x)
+    assert {step.theory for step in graph.explain(back, x)} == {Theory.REAL}
+
+
+def test_a_float_sum_over_a_permutation_is_not_exact() -> None:
+    for theory in (Theory.EXACT, Theory.REASSOCIATED):
+        relations = FiniteRelations(4)
+        graph = TermGraph(relations, theory)
+        everything, reverse = relations.intern(((0, 1, 2, 3),) * 4), relations.function(3, 2, 1, 0)
+        x = graph.leaf("x", F32)
+        left = graph.total("add", everything, graph.view(reverse, x, F32), F32)
+        graph.saturate()
+        assert graph.same(left, graph.total("add", everything, x, F32)) is (theory is not Theory.EXACT)
+
+
 def test_narrowing_before_a_sum_is_seen_below_real() -> None:
     for theory in Theory:
         relations = FiniteRelations(4)

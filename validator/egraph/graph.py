@@ -55,15 +55,16 @@ class TermGraph:
     ) -> None:
         self.theory = theory
         self.limits = limits or Limits()
-        self.level: Theory | None = None
-        """The strongest theory whose rules have run: what an equality found from now on may rest on."""
+        self.level: Theory | None = Theory.REAL if theory is Theory.REAL else None
+        """The strongest theory whose rules have run: what an equality found from now on may rest on. A graph of
+        theory real has all float types as one from the start, so that everything in it rests on that."""
         self.constants = Constants(theory)
         self._engine = Engine(program())
         self._oracle = Oracle(algebra, self.constants, self._engine)
         self._terms: list[Term] = []
         self._ids: dict[Any, TermId] = {}
         self._symbols: dict[tuple[str, Hashable], str] = {}
-        self._leaves: dict[str, int] = {}
+        self._leaves: dict[str, TermId] = {}
         self._pending: dict[str, list[tuple[int | str, ...]]] = {}
         self._told: dict[tuple[TermId, TermId], tuple[str, Theory]] = {}
         self._stale = True
@@ -73,9 +74,10 @@ class TermGraph:
 
     def leaf(self, key: str, type_: TermType) -> TermId:
         """An input or another value without structure; the same key is the same value."""
-        number = self._leaves.setdefault(key, len(self._leaves))
-        term = self._intern("Leaf", (number,), (), type_)
-        if self._terms[term].type != type_:
+        term = self._leaves.get(key)
+        if term is None:
+            term = self._leaves[key] = self._intern("Leaf", (len(self._leaves),), (), type_)
+        elif self._terms[term].type != type_:
             raise ValueError(f"leaf '{key}' has two types: {self._terms[term].type} and {type_}")
         return term
 
@@ -166,7 +168,8 @@ class TermGraph:
     def _intern(
         self, table: str, cells: tuple[int | str, ...], children: tuple[TermId, ...], type_: TermType, *more: Hashable
     ) -> TermId:
-        key = (table, cells, children, *more)
+        # Under theory real the cells do not tell float types apart; the caller's types do.
+        key = (table, cells, children, type_.dtype, *more)
         found = self._ids.get(key)
         if found is None:
             found = self._ids[key] = len(self._terms)
@@ -192,9 +195,13 @@ class TermGraph:
             self._engine.step("build")
             self._stale, self._index = True, None
 
-    def saturate(self, theory: Theory | None = None, expanding: bool = False) -> RunReport:
+    def saturate(
+        self, theory: Theory | None = None, expanding: bool = False, thorough: bool = True
+    ) -> RunReport:
         """Run the rules of a theory (the graph's own unless told) and those below it, until nothing changes.
 
+        `thorough` also looks for views that meet and for equal sums and products, which reads every term (5 to 20 µs
+        each); without it a run over a few new terms costs about a millisecond, however many terms there are.
         `expanding` also pushes views into ops, all the way down: try it on small graphs when a plain run did not do.
         Run a weaker theory first where it may do: `level` tells what an equality can rest on, and it never falls.
         """
@@ -205,12 +212,12 @@ class TermGraph:
             self.level, self._stale = theory, True
         started = time.perf_counter()
         fired: dict[str, int] = {}
-        stop, iterations = self._run(theory, expanding, started, fired)
+        stop, iterations = self._run(theory, expanding, thorough, started, fired)
         self._check_constants()
-        return RunReport(stop, theory, fired, iterations, self._nodes(), time.perf_counter() - started)
+        return RunReport(stop, self._label(theory), fired, iterations, self._nodes(), time.perf_counter() - started)
 
     def _run(
-        self, theory: Theory, expanding: bool, started: float, fired: dict[str, int]
+        self, theory: Theory, expanding: bool, thorough: bool, started: float, fired: dict[str, int]
     ) -> tuple[StopReason, int]:
         iterations = 0
         asked: set[str] = set()
@@ -235,7 +242,7 @@ class TermGraph:
                 use, moved = Use.FOLLOWING, False
             elif moved:
                 use = ordinary
-            elif self._stale and self._look_around(theory, fired):
+            elif thorough and self._stale and self._look_around(theory, fired):
                 use, moved = ordinary, True
             else:
                 return StopReason.SATURATED, iterations
@@ -295,7 +302,7 @@ class TermGraph:
             alike = one.table == other.table and one.cells == other.cells and len(one.children) > 0
             pairs = tuple(zip(one.children, other.children, strict=False))
             if alike and all(self._class(child) == self._class(twin) for child, twin in pairs):
-                steps[Step(Why.CONGRUENCE, str(one.cells[0]), left, right)] = None
+                steps[Step(Why.CONGRUENCE, str(one.cells[0]), left, right, self._label(Theory.EXACT))] = None
                 waiting.extend(pairs)
             else:
                 for step in self._below(left, right):
@@ -319,9 +326,12 @@ class TermGraph:
         for value in order:
             for one, other, reason, theory in told.get(value, ()):
                 why = Why.RULE if reason in BY_NAME else Why.TOLD
-                yield Step(why, reason, one, other, theory)
+                yield Step(why, reason, one, other, self._label(theory))
             for name in sorted(by_class.get(value, ())):
-                yield Step(Why.RULE, name, left, right, BY_NAME[name].theory)
+                yield Step(Why.RULE, name, left, right, self._label(BY_NAME[name].theory))
+
+    def _label(self, theory: Theory) -> Theory:
+        return Theory.REAL if self.theory is Theory.REAL else theory
 
     def _rows(self) -> dict[Any, list[Row]]:
         """All nodes by their class."""

@@ -29,7 +29,7 @@ Monomial = tuple[Exponents, Linear]
 """Atoms, and the argument of the exponential that they are multiplied by (zero: none)."""
 
 ONE: Monomial = ((), ())
-LONGEST = 64
+LONGEST = 32
 """Sums of more terms are left whole where they occur as operands."""
 
 OPS = frozenset({"add", "subtract", "negate", "multiply", "divide", "exponential"})

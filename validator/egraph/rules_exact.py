@@ -47,7 +47,7 @@ VIEWS = (
 
 TOTALS = (
     _exact("total-over-function",      "(total m r x)",                            "(view r x)",                               "any-order m d, function r",            "one element combined is that element"),
-    _exact("total-of-view",            "(total m r (view s x))",                   "(total m q x)",                            "compose-total m r s q",                "the same elements, found through the composite"),
+    _exact("total-of-view",            "(total m r (view s x))",                   "(total m q x)",                            "any-order m d, compose-total m r s q", "the same elements, found through the composite"),
     _exact("view-of-total",            "(view r (total m s x))",                   "(total m q x)",                            "any-order m d, compose r s q",         "the total seen from p is the total over what p sees"),
     _exact("total-of-total",           "(total m r (total m s x))",                "(total m q x)",                            "any-order m d, compose-total m r s q", "partial totals complete each other"),
     _exact("total-of-operands",        "(total m r (m x y))",                      "(m (total m r x) (total m r y))",          "any-order m d",                        "a commutative monoid lets operands be regrouped"),
@@ -82,7 +82,7 @@ ARITHMETIC = (
     _exact("subtract-is-add-negated", "(subtract x y)",                  "(add x (negate y))",        "",                          "IEEE defines subtraction so; integers wrap alike"),
     _exact("negate-negated",          "(negate (negate x))",             "x",                         "",                          "the sign flips twice"),
     _exact("multiply-by-minus-one",   "(multiply x (const c))",          "(negate x)",                "minus-one d c",             "only the sign changes"),
-    _exact("multiply-negated",        "(multiply (negate x) y)",         "(negate (multiply x y))",   "signed d",                 "rounding to nearest is symmetric"),
+    _exact("multiply-negated",        "(multiply (negate x) y)",         "(negate (multiply x y))",   "signed d",                  "rounding to nearest is symmetric"),
     _exact("divide-negated",          "(divide (negate x) y)",           "(negate (divide x y))",     "float d",                   "rounding to nearest is symmetric"),
     _exact("divide-by-power-of-two",  "(divide x (const c))",            "(multiply x (const k))",    "float d, reciprocal d c k", "both round the one exact quotient"),
     _exact("maximum-of-negated",      "(maximum (negate x) (negate y))", "(negate (minimum x y))",    "float d",                   "negation reverses the order"),

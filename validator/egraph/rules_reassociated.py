@@ -17,6 +17,7 @@ def _reassociated(name: str, left: str, right: str, guard: str, reason: str) -> 
 
 TOTALS = (
     _reassociated("sum-over-function",    "(total m r x)",                        "(view r x)",                           "float d, function r",            "one element, without the zero it is added to"),
+    _reassociated("sum-of-view",          "(total m r (view s x))",               "(total m q x)",                        "float d, compose-total m r s q", "the same elements in another order"),
     _reassociated("view-of-sum",          "(view r (total m s x))",               "(total m q x)",                        "float d, compose r s q",         "the total seen from p is the total over what p sees"),
     _reassociated("sum-of-sums",          "(total m r (total m s x))",            "(total m q x)",                        "float d, compose-total m r s q", "partial sums complete each other"),
     _reassociated("sum-of-operands",      "(total m r (m x y))",                  "(m (total m r x) (total m r y))",      "float d",                        "a sum of sums, regrouped"),
