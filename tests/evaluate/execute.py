@@ -5,10 +5,12 @@ results [replicas, *shape]. A partitioned module is run as that many replicas, w
 accept it as partitions: groups become lists of replicas, channels go, and partition-id reads replica-id.
 """
 
+import importlib
 import os
 import pickle
 import re
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -62,17 +64,16 @@ def as_replicas(text: str) -> str:
 
 def _run(text: str, replicas: int, inputs: list[np.ndarray]) -> list[np.ndarray]:
     import jax
-    import jax.extend.mlir
-    from jax._src.lib import xla_client
-    from jaxlib import _hlo, _jax
 
-    module = _hlo.hlo_module_from_text(as_replicas(text))
-    stablehlo = jax.extend.mlir.hlo_to_stablehlo(module.as_serialized_hlo_module_proto())
+    from shardproof.validator import compat
+
+    jaxlib: Any = importlib.import_module("jaxlib._jax")
+    stablehlo = compat.hlo_to_stablehlo(compat.hlo_text_to_proto(as_replicas(text)))
     devices = jax.devices()[:replicas]
-    options = xla_client.CompileOptions()
+    options = jaxlib.CompileOptions()
     options.num_replicas = replicas
-    options.device_assignment = xla_client.DeviceAssignment.create(np.arange(replicas).reshape(replicas, 1))
-    executable = devices[0].client.compile_and_load(stablehlo, _jax.DeviceList(tuple(devices)), options)
+    options.device_assignment = jaxlib.DeviceAssignment.create(np.arange(replicas).reshape(replicas, 1))
+    executable = devices[0].client.compile_and_load(stablehlo, jaxlib.DeviceList(tuple(devices)), options)
     mesh = jax.sharding.Mesh(np.array(devices), ("replica",))
     spread = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("replica"))
     arguments = []

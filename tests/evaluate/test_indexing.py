@@ -1,5 +1,7 @@
 """Dynamic indices, order and random bits against XLA on CPU."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -101,8 +103,9 @@ def test_random_bits(shape, algorithm, dtype):
 def test_wide_random_bits():
     with jax.enable_x64(True):
         key = np.array([1, 2, 0xFFFFFFFE, 0xFFFFFFFF], np.uint32)
+        dtype: Any = np.uint64
         for kind in (lax.RandomAlgorithm.RNG_PHILOX, lax.RandomAlgorithm.RNG_THREE_FRY):
-            agrees_with_xla(lambda k, kind=kind: lax.rng_bit_generator(k, (3, 5), np.uint64, algorithm=kind), key)
+            agrees_with_xla(lambda k, kind=kind: lax.rng_bit_generator(k, (3, 5), dtype, algorithm=kind), key)
 
 
 def test_keys_of_jax():

@@ -28,6 +28,8 @@ _RELATIVE = 1e-6
 """Least relative difference, against the greater of the two elements and a thousandth of the result's greatest."""
 _PERTURBATION = 1e-12
 _NOISE_FACTOR = 100.0
+_TRIAL_SHARE = 0.25
+"""Greatest part of the budget that one trial may take; inputs on which a loop does not end are given up."""
 _MIN_SECONDS_TO_MINIMISE = 1.0
 
 
@@ -58,6 +60,8 @@ class _Outcome:
     actual: list[np.ndarray]
     telling: bool
     """False where the specification leaves open what these inputs give, or an assumption excludes them."""
+    unordered: bool
+    """Whether the implementation may choose an order that shows in its results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +73,23 @@ class Search:
     layouts: Layouts
     assume_indices_in_bounds: bool = False
 
-    def run(self, inputs: Sequence[np.ndarray], arithmetic: Arithmetic, seed: int, deadline: float | None) -> _Outcome:
-        """Run both programs on logical inputs."""
+    def run(
+        self,
+        inputs: Sequence[np.ndarray],
+        arithmetic: Arithmetic,
+        seed: int,
+        deadline: float | None,
+        backwards: bool = False,
+    ) -> _Outcome:
+        """Run both programs on logical inputs, the implementation `backwards` where the specification lets it."""
         devices = self.layouts.before_devices
         partitions = self.after.num_partitions if devices == self.after.num_devices else None
         spec = Machine(devices, arithmetic, deadline=deadline, num_partitions=partitions)
         wanted = spec.run(self.before, self.layouts.to_before(inputs))
         poison = np.random.default_rng([seed, 0xBAD])
-        implementation = Machine(self.after, arithmetic, deadline=deadline)
+        implementation = Machine(self.after, arithmetic, deadline=deadline, backwards=backwards)
         given = implementation.run(self.after, self.layouts.to_after(inputs, poison))
-        telling = not (spec.undefined or implementation.undefined)
+        telling = not (spec.undefined or spec.unordered or implementation.undefined)
         if self.assume_indices_in_bounds and spec.out_of_bounds:
             telling = False
         expected, defined, actual = [], [], []
@@ -87,7 +98,7 @@ class Search:
             expected.append(arithmetic.unload(np.asarray(want), dtype))
             actual.append(arithmetic.unload(got, dtype))
             defined.append(mask)
-        return _Outcome(expected, defined, actual, telling)
+        return _Outcome(expected, defined, actual, telling, bool(implementation.unordered))
 
     def differ(
         self, inputs: Sequence[np.ndarray], seed: int, deadline: float | None = None
@@ -128,6 +139,11 @@ class Search:
         ]
         if not any(mask.any() for mask in candidates):
             return None
+        if outcome.unordered:
+            # What differs whichever of two opposite orders is taken is not taken to be the order's doing.
+            other = self.run(inputs, Wide(), seed, deadline, backwards=True)
+            for k, unbounded in enumerate(infinite):
+                candidates[k] &= _apart(other.expected[k], other.actual[k], other.defined[k], unbounded)
         if not faithful:
             noise = self._noise(inputs, outcome, seed, deadline)
             for k, level in enumerate(noise):
@@ -206,10 +222,11 @@ def search_counterexample(
     for number, profile in _schedule(max_rounds):
         rng = np.random.default_rng([seed, number])
         inputs = draw(search.layouts.logical, profile, rng, limits)
+        trial_deadline = min(deadline, time.monotonic() + budget_seconds * _TRIAL_SHARE)
         try:
-            found = search.differ(inputs, seed + number, deadline)
+            found = search.differ(inputs, seed + number, trial_deadline)
         except OutOfTime:
-            return None
+            found = None
         if found is not None:
             extra = max(deadline, time.monotonic() + _MIN_SECONDS_TO_MINIMISE)
             return _minimised(search, inputs, seed + number, profile.value, found, extra)

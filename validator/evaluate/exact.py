@@ -123,7 +123,8 @@ class Exact(Arithmetic):
         result = self._hash(name, x)
         plain = (field.ZERO, field.ONE, field.POSITIVE_INFINITY, field.NEGATIVE_INFINITY, field.NAN)
         for residue, argument in zip(plain, (0.0, 1.0, np.inf, -np.inf, np.nan), strict=True):
-            value = float(floats.unary(name, np.array([argument]))[0])
+            with np.errstate(all="ignore"):
+                value = float(floats.unary(name, np.array([argument]))[0])
             if not np.isfinite(value) or value in (0.0, 1.0, -1.0):
                 result = np.where(x == residue, field.of_floats(np.array(value)), result)
         return result
@@ -137,7 +138,11 @@ class Exact(Arithmetic):
     @staticmethod
     def _by_shadow(result: np.ndarray, outside: np.ndarray, shadow: Callable[[], np.ndarray]) -> np.ndarray:
         """Put what IEEE gives for the operands' shadows where the field has no meaning."""
-        return np.where(outside, field.of_floats(shadow()), result) if np.any(outside) else result
+        if not np.any(outside):
+            return result
+        with np.errstate(all="ignore"):
+            plain = shadow()
+        return np.where(outside, field.of_floats(plain), result)
 
     def _hash(self, name: str, *arguments: np.ndarray) -> np.ndarray:
         return field.from_words(self._words(name, *arguments))

@@ -23,6 +23,8 @@ class Profile(enum.Enum):
     """Integers at and beyond the ends of every dimension and of their type; floats with zeros and both signs."""
     NEGATIVE = "negative"
     """Floats all below zero, so that a zero that leaks in wins every maximum; integers that are often negative."""
+    POSITIVE = "positive"
+    """Floats above zero, so that roots and logarithms are numbers; square matrices have a dominant diagonal."""
     DUPLICATES = "duplicates"
     """Few different values, so that keys tie and indices collide."""
     SPARSE = "sparse"
@@ -78,12 +80,18 @@ def _floats(shape: tuple[int, ...], profile: Profile, rng: np.random.Generator) 
         case Profile.GENERIC:
             values = rng.standard_normal(size) * np.exp2(rng.integers(-2, 3, size))
         case Profile.SMALL_INTEGERS:
-            # Distinct while there are at most 255 of them.
-            values = (rng.permutation(size) % 255 - 127 + rng.integers(0, 2)).astype(np.float64)
+            # Distinct while there are at most 255 of them; as often ascending or descending as in no order.
+            order = rng.choice(np.array([0, 1, 2]))
+            places = rng.permutation(size) if order == 0 else np.arange(size)[:: 1 if order == 1 else -1]
+            values = (places % 255 - 127 + rng.integers(0, 2)).astype(np.float64)
         case Profile.BOUNDARY:
             values = np.where(rng.random(size) < 0.3, 0.0, rng.standard_normal(size))
         case Profile.NEGATIVE:
             values = -np.abs(rng.standard_normal(size)) - 0.25
+        case Profile.POSITIVE:
+            values = np.exp2(rng.uniform(-3, 1, size))
+            if len(shape) >= 2 and shape[-1] == shape[-2]:
+                values = values.reshape(shape) + 2.0 * shape[-1] * np.eye(shape[-1])
         case Profile.DUPLICATES:
             values = rng.choice(np.array([-1.5, -1.0, 0.5, 2.0]), size)
         case Profile.SPARSE:
@@ -98,7 +106,7 @@ def _integers(
     shape = tensor.shape
     within = rng.integers(0, min(bound, greatest) + (bound <= 0), shape) if bound > 0 else np.zeros(shape, np.int64)
     match profile:
-        case Profile.GENERIC | Profile.SMALL_INTEGERS:
+        case Profile.GENERIC | Profile.SMALL_INTEGERS | Profile.POSITIVE:
             values = within
         case Profile.DUPLICATES:
             few = rng.integers(0, max(1, min(bound, greatest)), 2)

@@ -43,10 +43,11 @@ class _Frame:
 class Machine:
     """Runs operations and programs.
 
-    `evaluate` of one op needs nothing but the machine; `run` runs a whole program. After a run, `undefined` names each
-    construct whose result the StableHLO specification leaves open for these inputs (an unstable sort of equal keys, a
-    broken promise of unique indices): a difference seen then tells nothing. `out_of_bounds` names the ops that met an
-    index outside their operand. `deadline` is a time of the monotonic clock.
+    `evaluate` of one op needs nothing but the machine; `run` runs a whole program. After a run, `undefined` names the
+    ops whose inputs broke a promise they carry (unique or sorted indices): their results tell nothing. `unordered`
+    names those that the specification lets choose an order (an unstable sort of equal keys, colliding updates that do
+    not commute); a `backwards` machine chooses the opposite one. `out_of_bounds` names the ops that met an index
+    outside their operand. `deadline` is a time of the monotonic clock.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Machine:
         *,
         deadline: float | None = None,
         max_elements: int = 1 << 27,
+        backwards: bool = False,
         num_partitions: int | None = None,
     ) -> None:
         if isinstance(program, Program):
@@ -65,7 +67,9 @@ class Machine:
             self.num_devices = program
             self.num_partitions = num_partitions or program
         self.arithmetic = arithmetic
+        self.backwards = backwards
         self.undefined: set[str] = set()
+        self.unordered: set[str] = set()
         self.out_of_bounds: set[str] = set()
         self.shardings: dict[int, Sharding | None] = {}
         self.deadline = deadline

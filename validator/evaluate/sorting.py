@@ -14,13 +14,18 @@ if TYPE_CHECKING:
     from .machine import Machine
 
 
-def sort_rows(machine: Machine, comparator: Region, rows: list[np.ndarray]) -> tuple[list[np.ndarray], bool]:
-    """Stably sort the last axis of all operands together; also whether any keys are equal but their elements are not.
+def sort_rows(
+    machine: Machine, comparator: Region, rows: list[np.ndarray], *, last_first: bool = False
+) -> tuple[list[np.ndarray], bool]:
+    """Sort the last axis of all operands together; also whether any keys are equal but their elements are not.
 
-    A bitonic network over (element, original place): every stage compares all its pairs in one run of the region.
+    Equal elements stay in order, or come in the opposite order if `last_first` is set. A bitonic network over
+    (element, original place): every stage compares all its pairs in one run of the region.
     """
     extent = rows[0].shape[-1]
     size = 1 << max(extent - 1, 0).bit_length()
+    if last_first:
+        rows = [row[..., ::-1] for row in rows]
     places = np.broadcast_to(np.arange(size), (*rows[0].shape[:-1], size)).copy()
     # Rows are filled up with elements that come last, whatever the comparator says of their values.
     padded = [np.concatenate([row] + [row[..., :1]] * (size - extent), axis=-1) if extent else row for row in rows]

@@ -69,8 +69,13 @@ def evaluate_scatter(machine: Machine, op: Op, operands: list[Any]) -> list[Any]
     if not landing.all():
         machine.out_of_bounds.add(f"'{op.name}'")
     lanes, targets, flat = lanes[landing], targets[landing], [array[landing] for array in flat]
-    if has_duplicates(lanes, targets) and (op.attributes.get("unique_indices") or commutative_op(region) is None):
-        machine.undefined.add(f"'{op.name}' with duplicate indices")
+    if has_duplicates(lanes, targets):
+        if op.attributes.get("unique_indices"):
+            machine.undefined.add(f"'{op.name}'")
+        if commutative_op(region) is None:
+            machine.unordered.add(f"'{op.name}'")
+    if machine.backwards:
+        lanes, targets, flat = lanes[::-1], targets[::-1], [array[::-1] for array in flat]
     # Updates of one element are combined in order, one round each; a round touches every element once at most.
     sequence = np.lexsort((targets, lanes))
     lanes, targets, flat = lanes[sequence], targets[sequence], [array[sequence] for array in flat]

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 def evaluate_sort(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     axis = int(op.attributes.get("dimension", -1)) % op.operands[0].tensor.rank + 1
     rows = [np.moveaxis(operand, axis, -1) for operand in operands]
-    ordered, tied = sort_rows(machine, op.regions[0], rows)
-    if tied and not op.attributes.get("is_stable", False):
-        machine.undefined.add(f"'{op.name}', which is not stable, with equal keys")
+    stable = bool(op.attributes.get("is_stable", False))
+    ordered, tied = sort_rows(machine, op.regions[0], rows, last_first=machine.backwards and not stable)
+    if tied and not stable:
+        machine.unordered.add(f"'{op.name}'")
     return [np.moveaxis(row, -1, axis) for row in ordered]
 
 
