@@ -28,13 +28,20 @@ def validate_modules(
     is the weakest arithmetic to accept. With a `timeout` in seconds the work is done in a child process, and a run that
     exceeds it is NOT_PROVED. Raises `ReadError` for an input that cannot be read and `ValueError` for a wrong setting.
     """
-    options = Options(
+    options = options_of(theory, assume, timeout, seed)
+    return validate_sources(_source(before, "<before>"), _source(after, "<after>"), options)
+
+
+def options_of(
+    theory: Theory | str, assume: Iterable[Assumption | str], timeout: float | None, seed: int
+) -> Options:
+    """The settings of a public function, checked."""
+    return Options(
         theory=_member(Theory, theory, "theory"),
         assumptions=frozenset(_member(Assumption, name, "assumption") for name in assume),
         timeout=timeout,
         seed=seed,
     )
-    return validate_sources(_source(before, "<before>"), _source(after, "<after>"), options)
 
 
 def _source(module: Any, name: str) -> Source:

@@ -8,7 +8,8 @@ import sys
 import traceback
 
 from .read.errors import ReadError
-from .run import summary_of, validate_here
+from .run import Source, summary_of, validate_here
+from .validate import validate_programs
 
 
 def main() -> None:
@@ -18,7 +19,10 @@ def main() -> None:
     before, after, options = pickle.loads(sys.stdin.buffer.read())
     reply: tuple[object, ...]
     try:
-        reply = ("report", validate_here(before, after, options))
+        if isinstance(before, Source):
+            reply = ("report", validate_here(before, after, options))
+        else:
+            reply = ("report", validate_programs(before, after, options))
     except ReadError as error:
         reply = ("unreadable", error.kind, error.where, error.message)
     except Exception as error:

@@ -16,6 +16,7 @@ from .read.errors import ReadError, ReadErrorKind
 from .read.files import load
 
 if TYPE_CHECKING:
+    from .read.ir import Program
     from .report.report import Report
 
 _GRACE = 1.0
@@ -55,7 +56,18 @@ def validate_sources(before: Source, after: Source, options: Options) -> Report:
     """
     if options.timeout is None:
         return validate_here(before, after, options)
-    return _validate_in_child(before, after, options, options.timeout)
+    names = (before.name, after.name)
+    return _validate_in_child((before, after, options), names, options, options.timeout)
+
+
+def validate_read(before: Program, after: Program, options: Options) -> Report:
+    """`validate_sources` for programs that have been read already."""
+    if options.timeout is None:
+        from .validate import validate_programs
+
+        return validate_programs(before, after, options)
+    names = (before.source, after.source)
+    return _validate_in_child((before, after, options), names, options, options.timeout)
 
 
 def validate_here(before: Source, after: Source, options: Options) -> Report:
@@ -84,7 +96,7 @@ def validate_here(before: Source, after: Source, options: Options) -> Report:
     return replace(report, stats=replace(report.stats, seconds=time.monotonic() - start))
 
 
-def _validate_in_child(before: Source, after: Source, options: Options, timeout: float) -> Report:
+def _validate_in_child(request: object, names: tuple[str, str], options: Options, timeout: float) -> Report:
     start = time.monotonic()
     # A fresh interpreter rather than a fork: the caller may hold JAX's threads. -P keeps the working directory from
     # shadowing modules.
@@ -94,11 +106,12 @@ def _validate_in_child(before: Source, after: Source, options: Options, timeout:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        env={**os.environ, "SHARDPROOF": "off"},
     )
     try:
-        out, err = process.communicate(pickle.dumps((before, after, options)), timeout=timeout + _GRACE)
+        out, err = process.communicate(pickle.dumps(request), timeout=timeout + _GRACE)
     except subprocess.TimeoutExpired:
-        return _timed_out(before, after, options, time.monotonic() - start)
+        return _timed_out(names, options, time.monotonic() - start)
     finally:
         _kill(process)
     if process.returncode != 0:
@@ -128,13 +141,12 @@ def _death(code: int) -> str:
     return f"the validating process ended with code {code}"
 
 
-def _timed_out(before: Source, after: Source, options: Options, seconds: float) -> Report:
+def _timed_out(names: tuple[str, str], options: Options, seconds: float) -> Report:
     from .report.report import Obstacle, Report, Stats
     from .report.verdict import Verdict
 
     return Report(
-        before.name,
-        after.name,
+        *names,
         Verdict.NOT_PROVED,
         assumptions=tuple(options.assumptions),
         obstacle=Obstacle.TIMEOUT,

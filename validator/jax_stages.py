@@ -1,0 +1,154 @@
+"""The stages of one JAX program as `Program`s: as JAX wrote it, and before and after XLA's partitioner."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from . import jax_compat
+from .compat import lowered_module
+from .read.errors import ReadError, ReadErrorKind
+from .read.ir import Parameter, Program, Region, Result, TensorType
+from .read.pairs import find_pairs
+from .read.program import read_pair, read_program
+from .read.shardings import Sharding
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """One compilation. `before` and `after` are None where XLA did not partition, on one device."""
+
+    name: str
+    written: Program
+    """The StableHLO that JAX wrote."""
+    before: Program | None
+    after: Program | None
+
+    @property
+    def device_program(self) -> Program:
+        """What each device runs, as far as the partitioner decides it."""
+        return self.written if self.after is None else self.after
+
+    def specification(self, program: Program | None = None) -> Program:
+        """The program as written, or another for its place, with the layouts of this compilation at its boundary.
+
+        A layout that the user's program leaves open is the compiler's choice, so it is taken from the module that
+        enters the partitioner. What the user demands is not.
+        """
+        program = self.written if program is None else program
+        chosen = self.written if self.before is None else self.before
+        _check_same("parameters", program, program.parameters, self.written.parameters, chosen.parameters)
+        _check_same("results", program, program.results, self.written.results, chosen.results)
+        return replace(
+            program,
+            parameters=tuple(
+                replace(mine, sharding=_layout(told.sharding, made.sharding))
+                for mine, told, made in zip(program.parameters, self.written.parameters, chosen.parameters, strict=True)
+            ),
+            results=tuple(
+                replace(mine, sharding=_layout(told.sharding, made.sharding))
+                for mine, told, made in zip(program.results, self.written.results, chosen.results, strict=True)
+            ),
+        )
+
+
+def _layout(told: Sharding | None, made: Sharding | None) -> Sharding | None:
+    """The sharding told, unless it leaves a dimension open (`?` in Shardy's spelling)."""
+    return made if told is None or "?" in told.text else told
+
+
+def _check_same(what: str, program: Program, *counted: tuple[Parameter, ...] | tuple[Result, ...]) -> None:
+    if len({len(side) for side in counted}) != 1:
+        counts = ", ".join(str(len(side)) for side in counted)
+        raise ReadError(
+            ReadErrorKind.MISMATCH, program.source, f"the stages have different numbers of {what}: {counts}"
+        )
+
+
+def lower(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, keep_unused: bool = False) -> Any:
+    """The `jax.stages.Lowered` of a jitted function, of a function to be jitted, or of one that is lowered already."""
+    import jax
+
+    if isinstance(target, jax.stages.Lowered):
+        if args or kwargs:
+            raise TypeError("a lowered program takes no arguments")
+        return target
+    if isinstance(target, jax.stages.Compiled):
+        raise TypeError("a compiled program holds no StableHLO any more: give the jitted or the lowered one")
+    if hasattr(target, "lower"):
+        return target.lower(*args, **kwargs)
+    if not callable(target):
+        raise TypeError(f"expected a function, a jitted function or a lowered program, not '{type(target).__name__}'")
+    return jax.jit(target, keep_unused=keep_unused).lower(*args, **kwargs)
+
+
+def stages_of_lowered(lowered: Any) -> Stages:
+    """Compiles a lowered program and reads what XLA's partitioner made of it."""
+    module = lowered_module(lowered)
+    name = module_name(module)
+    written = read_program(module, name=name)
+    return with_dump(name, written, lambda folder: jax_compat.compile_apart(lowered, folder))
+
+
+def module_name(module: Any) -> str:
+    """The name of a StableHLO module, which is `jit_` and the function's."""
+    return module.operation.attributes["sym_name"].value
+
+
+def with_dump(name: str, written: Program, compile_into: Callable[[str], Any]) -> Stages:
+    """The stages of a program whose compilation dumps into the folder that is given to it."""
+    with tempfile.TemporaryDirectory(prefix="shardproof-") as folder:
+        compile_into(folder)
+        return read_dump(name, written, folder)
+
+
+def read_dump(name: str, written: Program, folder: str) -> Stages:
+    """The stages of a program that XLA has dumped."""
+    if written.num_devices == 1:
+        return Stages(name, written, None, None)
+    # XLA compiles helpers of its own beside the program on some platforms.
+    pairs = find_pairs(folder)
+    mine = [pair for pair in pairs if pair.module == name] or list(pairs)
+    if len(mine) != 1:
+        raise ReadError(ReadErrorKind.MISSING, name, f"XLA dumped {len(mine)} partitioned modules instead of one")
+    sides = (f"{name} before partitioning", f"{name} after partitioning")
+    before, after = read_pair(mine[0].before, mine[0].after, names=sides)
+    return Stages(name, written, _labelled(before, written), after)
+
+
+def _labelled(program: Program, written: Program) -> Program:
+    """The program with the names that parameters and results have in the user's program: their paths in the tree."""
+    if len(program.parameters) != len(written.parameters) or len(program.results) != len(written.results):
+        return program
+    return replace(
+        program,
+        parameters=tuple(
+            replace(mine, label=named.label) for mine, named in zip(program.parameters, written.parameters, strict=True)
+        ),
+        results=tuple(
+            replace(mine, label=named.label) for mine, named in zip(program.results, written.results, strict=True)
+        ),
+    )
+
+
+def check_tensors(programs: Iterable[Program]) -> None:
+    """Refuses programs that take or return tokens: ordered effects are not modelled."""
+    for program in programs:
+        for value in (*program.parameters, *program.results):
+            if not isinstance(value.value.type, TensorType):
+                message = f"'{value.label}' is a {value.value.type}: ordered effects are not modelled"
+                raise ReadError(ReadErrorKind.UNSUPPORTED, program.source, message)
+
+
+def check_no_manual_region(program: Program) -> None:
+    """Refuses a program for all devices at once that holds one device's part of itself, as `shard_map` writes it."""
+    pending: list[Region] = [program.body]
+    while pending:
+        for op in pending.pop().ops:
+            pending.extend(op.regions)
+            if op.name == "sdy.manual_computation":
+                where = str(op.location) if op.location.frames else program.source
+                message = "'shard_map' in the program to prove against is not modelled: 'compare' it with a reference"
+                raise ReadError(ReadErrorKind.UNSUPPORTED, where, message)
