@@ -14,7 +14,7 @@ from shardproof.validator.read.shardings import Sharding, ShardingKind
 
 
 def _files() -> list[Path]:
-    kept = [path for path in sorted(DATA.rglob("*")) if path.is_file()]
+    kept = [path for path in sorted(DATA.rglob("*")) if path.is_file() and path.suffix != ".md"]
     folders = ["xla_cpu", "aws_llama"]
     if sys.version_info >= (3, 12):
         folders.append("xla_tpu")

@@ -36,7 +36,7 @@ BODY = "  return %a : tensor<4xf32>"
         ),
         (b"\x00\x01\x02\x03" * 99, "FORMAT", "in: is not an HLO proto: field number 0"),
         (b"\xff\xfe\xfd" * 99, "FORMAT", "in: is not an HLO proto: varint of more than ten bytes"),
-        (b"ML\xefR" + b"junk" * 9, "SYNTAX", "in: "),
+        (b"ML\xefR" + b"junk" * 9, "TRUNCATED", "in: is damaged or truncated MLIR bytecode"),
         (b"\x1f\x8b" + b"junk", "FORMAT", "in: is not valid gzip: "),
         (gzip.compress(HLO.encode())[:200], "TRUNCATED", "in: is a truncated gzip file"),
         (PROTO[:1000], "TRUNCATED", "in: is a truncated HLO proto: data ends inside a field"),

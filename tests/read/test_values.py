@@ -125,6 +125,18 @@ def test_structured_attributes():
     }
 
 
+def test_configuration_of_any_bytes():
+    program = read_program(
+        """HloModule m
+ENTRY e {
+  p = f32[8] parameter(0)
+  ROOT c = f32[8] custom-call(p), custom_call_target="f", backend_config="\\001\\377"
+}
+"""
+    )
+    assert program.body.ops[0].attributes["backend_config"] == b"\x01\xff"
+
+
 def test_dot_is_dot_general():
     program = read_program(
         stablehlo(

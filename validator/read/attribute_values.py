@@ -1,10 +1,10 @@
 """MLIR attributes and types as plain Python values.
 
-Integers, floats, booleans and strings become themselves; a unit attribute is True; arrays are tuples; a dictionary is a
-dict; a type is a `Type`; a symbol is its name. A dense tensor of integers that is not a constant's value becomes nested
-tuples (`padding` of `reduce_window` is a tuple of (low, high) pairs). Enumerations are their keyword, a
-comparison direction is a `Comparison`, a channel handle is (handle, type). What has no plain form stays as MLIR text,
-so that nobody can mistake it for something he knows.
+Integers, floats, booleans and strings become themselves, a string that is not UTF-8 bytes; a unit attribute is True;
+arrays are tuples; a dictionary is a dict; a type is a `Type`; a symbol is its name. A dense tensor of integers that is
+not a constant's value becomes nested tuples (`padding` of `reduce_window` is a tuple of (low, high) pairs).
+Enumerations are their keyword, a comparison direction is a `Comparison`, a channel handle is (handle, type). What has
+no plain form stays as MLIR text, so that nobody can mistake it for something he knows.
 """
 
 from __future__ import annotations
@@ -66,7 +66,14 @@ class AttributeReader:
         raise UnsupportedType(f"type '{text}' is not supported")
 
     def _convert(self, attribute: ir.Attribute) -> Any:
-        if isinstance(attribute, (ir.BoolAttr, ir.IntegerAttr, ir.StringAttr, ir.FlatSymbolRefAttr)):
+        if isinstance(attribute, ir.StringAttr):
+            # The configuration of a custom call may be any bytes.
+            raw = attribute.value_bytes
+            try:
+                return raw.decode()
+            except UnicodeDecodeError:
+                return raw
+        if isinstance(attribute, (ir.BoolAttr, ir.IntegerAttr, ir.FlatSymbolRefAttr)):
             return attribute.value
         if isinstance(attribute, ir.FloatAttr):
             return float(attribute.value)

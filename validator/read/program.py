@@ -11,6 +11,7 @@ import numpy as np
 from .. import compat
 from ..compat import ir
 from . import hlo_module, hlo_text, wire
+from .bytecode import check_bytecode
 from .convert import Converted, Converter
 from .errors import ReadError, ReadErrorKind
 from .files import Format, Input, identify, load
@@ -89,6 +90,7 @@ def _from_input(given: Input, assumed: Counts | None) -> tuple[Program, bool]:
             raise ReadError(ReadErrorKind.FORMAT, given.name, f"is not an HLO proto: {error}") from None
         return _from_hlo_proto(proto, given.name, None, assumed)
     if given.format is Format.MLIR_BYTECODE:
+        check_bytecode(given.data, given.name)
         return _from_module(_parse(given.data, given.name), given.name, None, assumed)
     return _from_module(_parse(given.data.decode(), given.name), given.name, None, assumed)
 
