@@ -97,7 +97,7 @@ def absorbs(region: Region, start: Sequence[float | int]) -> bool:
         return False
     grid = list(itertools.product(*columns))
     given = [_elements([row[k] for row in grid], dtype, k) for k, dtype in enumerate(types)]
-    fixed = [_elements([number] * len(grid), dtype, -1 - k) for k, (number, dtype) in enumerate(zip(start, types))]
+    fixed = [_elements([start[k]] * len(grid), dtype, -1 - k) for k, dtype in enumerate(types)]
     try:
         before, after = _apply(region, fixed, given), _apply(region, given, fixed)
         twice = _apply(region, fixed, fixed)
@@ -120,7 +120,7 @@ def _types(region: Region) -> list[DType] | None:
 def _every_order(types: Sequence[DType]) -> list[list[_Elements]] | None:
     """Three tuples that between them are in every order which elements of one type can be in."""
     columns: list[Sequence[float | int]] = []
-    for dtype in types * 3:
+    for dtype in [*types, *types, *types]:
         distinct = range(3 * sum(other is dtype for other in types))
         columns.append([0, 1] if dtype.is_bool else [*distinct, float("nan")] if dtype.is_float else distinct)
     if math.prod(len(column) for column in columns) > MAX_CASES:
@@ -128,7 +128,7 @@ def _every_order(types: Sequence[DType]) -> list[list[_Elements]] | None:
     grid = np.meshgrid(*[np.arange(len(column)) for column in columns], indexing="ij")
     made = []
     for k, (positions, column) in enumerate(zip(grid, columns, strict=True)):
-        values = [column[position] for position in positions.ravel()]
+        values = [column[int(position)] for position in positions.ravel()]
         made.append(_elements(values, types[k % len(types)], k))
     count = len(types)
     return [made[k * count : (k + 1) * count] for k in range(3)]

@@ -138,9 +138,7 @@ def _numbers(start: Start) -> list[float | int]:
     ]
 
 
-def _sequences(
-    walk: Walk, values: Sequence[Val], key: Hashable, start: Start, read: Rel, row_rank: int
-) -> Sequences:
+def _sequences(walk: Walk, values: Sequence[Val], key: Hashable, start: Start, read: Rel, row_rank: int) -> Sequences:
     """What the reduction at each batch point reduces, start values left out and partial results taken apart."""
     store = walk.store
     arity = read.arity_in - row_rank
@@ -164,17 +162,17 @@ def _sequences(
     parts: list[tuple[tuple[Atom, ...], Rel, int]] = []
     for atoms, rels, where in joints:
         covered = where if covered is None else store.set_union(covered, where)
-        where = store.set_minus(where, _is_start(walk, start, atoms, rels, where))
-        if not store.set_empty(where):
-            parts.extend(_taken_apart(walk, key, atoms, tuple(store.restrict(rel, where) for rel in rels), row_rank))
+        kept = store.set_minus(where, _is_start(walk, start, atoms, rels, where))
+        if not store.set_empty(kept):
+            parts.extend(_taken_apart(walk, key, atoms, tuple(store.restrict(rel, kept) for rel in rels), row_rank))
     unknown = everything if covered is None else store.set_minus(everything, covered)
     domain = store.set_minus(domain, walk.leading(unknown, arity))
     depth = max((depth for _, _, depth in parts), default=row_rank)
     by_atoms: dict[tuple[Atom, ...], Rel] = {}
     for atoms, rel, own in parts:
-        rel = _deepened(walk, rel, own, depth, domain)
+        deep = _deepened(walk, rel, own, depth, domain)
         known = by_atoms.get(atoms)
-        by_atoms[atoms] = rel if known is None else store.union(known, rel)
+        by_atoms[atoms] = deep if known is None else store.union(known, deep)
     return Sequences(tuple(Letters(atoms, rel) for atoms, rel in by_atoms.items()), arity, depth, domain)
 
 
@@ -251,9 +249,7 @@ def _match(walk: Walk, mine: Sequences, other: Sequences, domain: Dom, laws: Law
     return None if store.set_empty(good) else store.restrict(match, good)
 
 
-def _differing(
-    walk: Walk, mine: Sequences, other: Sequences, match: Rel, same: Rel, lead: Rel, laws: Laws
-) -> Dom:
+def _differing(walk: Walk, mine: Sequences, other: Sequences, match: Rel, same: Rel, lead: Rel, laws: Laws) -> Dom:
     """The batch points b at which the sequence is not shown to be the other's at match(b).
 
     `same` relates (b, position) to every (b', position') that holds the same element.
@@ -295,10 +291,8 @@ def _positions(walk: Walk, rel: Rel, sequences: Sequences) -> Rel:
     return store.compose(store.reverse(store.restrict(lead, store.domain(rel))), to_tail)
 
 
-def _disordered(
-    walk: Walk, mine: Sequences, other: Sequences, partners: Rel, lead: Rel, any_order: bool
-) -> Dom:
-    """The batch points at which positions s < s' have partners that are not t < t' (equal ones, if any order will do)."""
+def _disordered(walk: Walk, mine: Sequences, other: Sequences, partners: Rel, lead: Rel, any_order: bool) -> Dom:
+    """The batch points at which positions s < s' have partners that are not t < t' (or equal, if any order will do)."""
     store = walk.store
     point = names("p", mine.arity + mine.depth)
     tail = store.rel(f"{{[{','.join(point)}] -> [{','.join(point[mine.arity :])}]}}")
@@ -340,9 +334,7 @@ def _fresh(
     operands = tuple(dict.fromkeys(piece.atom for value in values for piece in value.pieces))
     atoms: list[Atom] = []
     for type_ in types:
-        atom = walk.context.atoms.fresh(
-            AtomKind.ROWS, type_.dtype, sequences.arity, operands, label=walk.label()
-        )
+        atom = walk.context.atoms.fresh(AtomKind.ROWS, type_.dtype, sequences.arity, operands, label=walk.label())
         atoms.append(atom)
         walk.note_fresh(atom)
     walk.context.rows.setdefault(key, []).append(OrderedTerm(tuple(atoms), made))
