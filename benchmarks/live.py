@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import replace
 
 from .oracle import Label, label
-from .pairs import load, zoo_names
+from .pairs import compiled, load, zoo_names
 from .rows import COLUMNS, Row, failed, measure, totals
 from .watched import Failure, run
 
@@ -22,9 +22,10 @@ def judge(name: str) -> Row:
     """Prove one program of the zoo, and ask the evaluator."""
     from tests.tools import zoo
 
+    compiled(name)
+    row = measure(name)
     pair = load(name)
     said, detail = label(pair.before, pair.after)
-    row = measure(name)
     expected = zoo.ENTRIES[name.partition("/")[2]].expected.value
     return replace(row, oracle=said.value, message=row.message or detail, expected=expected)
 

@@ -77,8 +77,10 @@ class Outcome:
 
     @property
     def missed(self) -> bool:
-        """A benign rewrite that is not proved although the accepted theory covers it."""
-        return self.kind == BENIGN and self.theory_needed != "real" and self.verdict not in {"", "PROVED"}
+        """A benign rewrite of a right program that is not proved although the accepted theory covers it."""
+        if self.kind != BENIGN or self.theory_needed == "real" or self.oracle == Label.DIFFERS.value:
+            return False
+        return self.verdict not in {"", "PROVED"}
 
 
 @lru_cache(maxsize=2)

@@ -39,13 +39,19 @@ def zoo_names(pattern: str = "") -> list[str]:
 
 
 @lru_cache(maxsize=4)
+def compiled(name: str) -> tuple[bytes, bytes]:
+    """The modules of a program of the zoo, so that compiling is no part of reading."""
+    from tests.tools import zoo
+
+    pair = zoo.compile_pair(zoo.ENTRIES[name.removeprefix(_ZOO)])
+    return pair.before, pair.after
+
+
+@lru_cache(maxsize=4)
 def load(name: str) -> Pair:
     """The pair of a name; the last few are kept."""
     if name.startswith(_ZOO):
-        from tests.tools import zoo
-
-        pair = zoo.compile_pair(zoo.ENTRIES[name.removeprefix(_ZOO)])
-        before, after = (read_program(data, name=name) for data in (pair.before, pair.after))
+        before, after = (read_program(data, name=name) for data in compiled(name))
         return Pair(name, before, after)
     folder = (ROOT if name.startswith("examples/") else CORPUS) / name
     return Pair(name, read_program(folder / "before.hlo.txt"), read_program(folder / "after.hlo.txt"))
