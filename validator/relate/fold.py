@@ -70,7 +70,7 @@ def _fold(walk: Walk, value: Val, definition: Definition, partly: bool) -> Val |
     if value.monoid is not None and definition.monoid not in (None, value.monoid):
         return None
     own = {piece.atom.number: piece for piece in value.pieces}
-    if len(own) != len(value.pieces):
+    if len(own) != len(value.pieces) or not _telling(own, definition):
         return None
     factors = {
         own[piece.atom.number].coefficient // piece.coefficient
@@ -80,7 +80,7 @@ def _fold(walk: Walk, value: Val, definition: Definition, partly: bool) -> Val |
     if len(factors) != 1:
         return None
     factor = factors.pop()
-    if factor == 0 or any(
+    if factor == 0 or (value.is_view and factor != 1) or any(
         own[p.atom.number].coefficient != factor * p.coefficient for p in definition.pieces if p.atom.number in own
     ):
         return None
@@ -124,6 +124,13 @@ def _fold(walk: Walk, value: Val, definition: Definition, partly: bool) -> Val |
         theory = strongest([theory, Theory.REASSOCIATED])
     pieces = gathered(store, [Piece(definition.atom, match, factor), *rest], _idempotent(value))
     return Val(value.type, pieces, value.domain, value.monoid, value.levels, theory)
+
+
+def _telling(own: dict[int, Piece], definition: Definition) -> bool:
+    """Whether more than constants is shared: a zero that two values have in common does not make them related."""
+    shared = [piece.atom for piece in definition.pieces if piece.atom.number in own]
+    constant = [atom.arity == 0 or atom.kind in (AtomKind.INTEGER, AtomKind.CONSTANT) for atom in shared]
+    return not all(constant) or len(shared) == len(definition.pieces)
 
 
 def _idempotent(value: Val) -> bool:
@@ -291,7 +298,7 @@ def name_value(walk: Walk, value: Val, *, canonical: bool = True) -> Val:
     """A name for a sum or piecewise value: a new atom on the value's own points, remembered by what it stands for."""
     store = walk.store
     pieces = value.pieces
-    choose = _invariant_choice(walk, value) if canonical else store.identity_on(value.domain)
+    choose = _representatives(walk, value) if canonical else store.identity_on(value.domain)
     kept = store.range(choose)
     definition = tuple(Piece(p.atom, store.restrict(p.rel, kept), p.coefficient) for p in pieces)
     operands: tuple[Atom, ...] = tuple(piece.atom for piece in pieces)
@@ -321,6 +328,21 @@ def _define_flat(walk: Walk, atom: Atom, definition: tuple[Piece, ...], value: V
             continue
         flat = Piece(below.atom, walk.store.compose(piece.rel, below.rel), piece.coefficient * below.coefficient)
         walk.context.define(atom, (flat,), value.monoid, value.levels + each.levels)
+
+
+def _representatives(walk: Walk, value: Val) -> Rel:
+    """p → the least point that holds the same element: for sums only along whole coordinates."""
+    store = walk.store
+    if not value.is_view or value.has_guards:
+        return _invariant_choice(walk, value)
+    if all(store.injective(piece.rel) for piece in value.pieces):
+        return store.identity_on(value.domain)
+    same: Rel | None = None
+    for piece in value.pieces:
+        part = store.compose(piece.rel, store.reverse(piece.rel))
+        same = part if same is None else store.union(same, part)
+    assert same is not None
+    return store.lexmin(same)
 
 
 def _invariant_choice(walk: Walk, value: Val) -> Rel:
