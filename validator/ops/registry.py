@@ -28,6 +28,7 @@ from .opaque_relation import RELATIONS as OPAQUE
 from .order_relation import RELATIONS as ORDER
 from .record import Family, OpRecord, table
 from .reduction_relation import RELATIONS as REDUCTION
+from .scatter_relation import RELATIONS as SCATTER
 
 _FAMILIES = (
     elementwise,
@@ -42,7 +43,18 @@ _FAMILIES = (
     opaque,
 )
 
-_RELATIONS = COLLECTIVE | CONTRACTION | CONTROL | ELEMENTWISE | INDEXING | MOVEMENT | OPAQUE | ORDER | REDUCTION
+_RELATIONS = (
+    COLLECTIVE
+    | CONTRACTION
+    | CONTROL
+    | ELEMENTWISE
+    | INDEXING
+    | MOVEMENT
+    | OPAQUE
+    | ORDER
+    | REDUCTION
+    | SCATTER
+)
 
 
 def _with_relation(record: OpRecord) -> OpRecord:

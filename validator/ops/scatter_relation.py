@@ -1,0 +1,151 @@
+"""How scatters relate: a monoid adds all updates that land, a `set` lets the last update that lands win.
+
+Windows that leave the operand land nowhere. Unknown indices are guards on their values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..read.attributes import ScatterDims
+from ..read.ir import Op, TensorType
+from ..relate.guards import Guarded
+from ..relate.monoid import monoid_of_region
+from ..relate.moves import as_sum, gathered, read_through
+from ..relate.value import AnyVal, Piece, Val, strongest
+from ..relation.build import affine, box_constraints, names
+from ..relation.store import Rel
+from .indexing_relation import index_joints
+
+if TYPE_CHECKING:
+    from ..relate.walk import Walk
+
+
+def relate_scatter(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
+    """A scatter whose update is a monoid: the operand and all updates that land in bounds, as one sum."""
+    dims = op.attributes["scatter_dimension_numbers"]
+    assert isinstance(dims, ScatterDims)
+    monoid = monoid_of_region(op.regions[0])
+    if len(values) != 3 or monoid is None:
+        return [walk.not_modelled(r.type, f"'{op.name}' with this update computation") for r in op.results]
+    operand, starts, updates = values
+    type_ = op.results[0].tensor
+    store = walk.store
+    for value in (operand, updates):
+        if value.monoid not in (None, monoid):
+            return [walk.unrelated(type_, "a partial result of another reducer is scattered")]
+    landing = _landing(walk, dims, operand, updates)
+    pieces: list[Piece] = []
+    domain = operand.domain
+    levels = 0
+    source = as_sum(walk, updates, monoid)
+    indices = _update_indices(walk, dims, starts, updates)
+    limits = _scatter_limits(dims, operand, updates)
+    if any(not store.set_subset(walk.points(updates.type), index.domain) for index in indices):
+        return [walk.unrelated(type_, "scatter indices are undefined in part")]
+    for joint in index_joints(walk, indices, limits, walk.points(updates.type)):
+        made = _landed(walk, source, joint, landing)
+        if made is None:
+            return [walk.unrelated(type_, "a scatter counts one update several times")]
+        pieces.extend(made)
+        undefined = store.set_minus(walk.points(updates.type), updates.domain)
+        if not store.set_empty(undefined):
+            return [walk.unrelated(type_, "updates are undefined in part")]
+    base = as_sum(walk, operand, monoid)
+    levels = 1 + max(base.levels, updates.levels)
+    theory = strongest([value.theory for value in values])
+    walk.context.used("guard")
+    merged = gathered(store, [*base.pieces, *pieces], monoid.idempotent)
+    return [walk.settle(Val(type_, merged, domain, monoid, levels, theory))]
+
+
+def _update_indices(walk: Walk, dims: ScatterDims, starts: Val, updates: Val) -> list[Val]:
+    """For each component of the index vector, its value at every update element."""
+    scatter_dims = [k for k in range(updates.type.rank) if k not in dims.update_window_dims]
+    start_dims = [k for k in range(starts.type.rank) if k != dims.index_vector_dim]
+    indices = []
+    for j in range(len(dims.scatter_dims_to_operand_dims)):
+        read = [""] * starts.type.rank
+        for position, k in enumerate(start_dims):
+            read[k] = f"i{scatter_dims[position]}"
+        if dims.index_vector_dim < starts.type.rank:
+            read[dims.index_vector_dim] = str(j)
+        rel = walk.builder.moved(updates.type.shape, read)
+        indices.append(read_through(walk, starts, rel, TensorType(updates.type.shape, starts.type.dtype)))
+    return indices
+
+
+def _windows(dims: ScatterDims, operand: Val, updates: Val) -> list[int]:
+    """Extent of the window along each operand dimension; 1 where it is inserted or batching."""
+    kept = [k for k in range(operand.type.rank) if k not in dims.inserted_window_dims + dims.input_batching_dims]
+    extents = [1] * operand.type.rank
+    for position, k in enumerate(kept):
+        extents[k] = updates.type.shape[dims.update_window_dims[position]]
+    return extents
+
+
+def _scatter_limits(dims: ScatterDims, operand: Val, updates: Val) -> list[int]:
+    extents = _windows(dims, operand, updates)
+    return [operand.type.shape[k] - extents[k] for k in dims.scatter_dims_to_operand_dims]
+
+
+def _landing(walk: Walk, dims: ScatterDims, operand: Val, updates: Val) -> Rel:
+    """{[d, u, n] -> [d, o]}: where an update element lands; windows that leave the operand land nowhere."""
+    device = walk.builder.device
+    shape = updates.type.shape
+    scatter_dims = [k for k in range(updates.type.rank) if k not in dims.update_window_dims]
+    kept = [k for k in range(operand.type.rank) if k not in dims.inserted_window_dims + dims.input_batching_dims]
+    outputs: list[list[tuple[int, str]]] = [[] for _ in range(operand.type.rank)]
+    for position, k in enumerate(kept):
+        outputs[k].append((1, f"i{dims.update_window_dims[position]}"))
+    for own, theirs in zip(dims.input_batching_dims, dims.scatter_indices_batching_dims, strict=True):
+        start_dims = [k for k in range(len(scatter_dims) + 1) if k != dims.index_vector_dim]
+        outputs[own].append((1, f"i{scatter_dims[start_dims.index(theirs)]}"))
+    where = box_constraints(names("i", len(shape)), shape)
+    for j, (k, limit) in enumerate(
+        zip(dims.scatter_dims_to_operand_dims, _scatter_limits(dims, operand, updates), strict=True)
+    ):
+        outputs[k].append((1, f"n{j}"))
+        where.append(f"0 <= n{j} <= {limit}")
+    index = names("n", len(dims.scatter_dims_to_operand_dims))
+    source = [*device, *names("i", len(shape)), *index]
+    target = [*device, *(affine(terms) for terms in outputs)]
+    return walk.store.rel(f"{{[{','.join(source)}] -> [{','.join(target)}] : {' and '.join(where) or '1 = 1'}}}")
+
+
+def _landed(walk: Walk, updates: Val, joint: Guarded, landing: Rel) -> list[Piece] | None:
+    """Pieces o → (update element, guards) of the updates that land on o; None where one would be counted twice."""
+    store = walk.store
+    guards, count, rel = joint
+    extra = rel.arity_out - count
+    passing = names("g", extra)
+    with_point = store.pair(store.identity_on(store.domain(rel)), rel)
+    arity = rel.arity_in
+    keep = store.rel(f"{{[{','.join(passing)}] -> [{','.join(passing)}]}}")
+    # u → (o, g), then (u, g) ↔ o through the set of all (u, o, g)
+    placed = store.compose(with_point, store.side_by_side(landing, keep))
+    both = store.pair(store.identity_on(store.domain(placed)), placed)
+    u, o = names("u", arity), names("o", placed.arity_out - extra)
+    whole = [*u, *o, *passing]
+    to_point = store.rel(f"{{[{','.join(whole)}] -> [{','.join(o)}]}}")
+    to_update = store.rel(f"{{[{','.join(whole)}] -> [{','.join([*u, *passing])}]}}")
+    every = store.range(both)
+    points = store.restrict(to_point, every)
+    sources = store.restrict(to_update, every)
+    spread = store.compose(store.reverse(points), sources)
+    pieces = []
+    for piece in updates.pieces:
+        if piece.atom.operands and guards and piece.atom.kind.value == "guard":
+            return None
+        inner = store.side_by_side(piece.rel, keep)
+        if updates.monoid is not None and not updates.monoid.idempotent and not walk.counts_once(spread, inner):
+            return None
+        read = store.compose(spread, inner)
+        if not store.empty(read):
+            pieces.append(Piece(walk.context.atoms.guard(piece.atom, guards), read, piece.coefficient))
+    return pieces
+
+
+RELATIONS = {
+    "stablehlo.scatter": relate_scatter,
+}
