@@ -40,6 +40,8 @@ class Instances:
         self.facts: dict[str, list[tuple[Any, ...]]] = {}
         for name, cells in self.constants.facts:
             self.facts.setdefault(name, []).append(cells)
+        if theory is Theory.REASSOCIATED:  # and, or and xor are no operations on rationals
+            self.facts["monoid"] = [(monoid,) for monoid in MONOIDS]
         self.theory = theory
 
     def draw(self, rule: Rule) -> tuple[dict[str, Any], FiniteRelations] | None:

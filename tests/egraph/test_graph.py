@@ -76,6 +76,16 @@ def test_the_level_tells_what_an_equality_rests_on() -> None:
         graph.saturate(Theory.REAL)
 
 
+def test_rules_leave_unknown_monoids_alone() -> None:
+    relations = FiniteRelations(4)
+    graph = TermGraph(relations, Theory.REAL)
+    x, r = graph.leaf("x", F32), relations.function(0, 0, 2, 2)
+    latest = graph.total("set", r, x, F32)
+    graph.saturate()
+    assert not graph.same(latest, graph.view(r, x, F32))
+    assert not graph.same(graph.total("set", r, latest, F32), latest)
+
+
 def test_everything_in_a_real_graph_rests_on_the_reals() -> None:
     graph = _graph(Theory.REAL)
     x = graph.leaf("x", F32)

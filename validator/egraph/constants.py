@@ -113,6 +113,7 @@ class Constants:
         self._names: list[str] = [""]
         self._dtypes: dict[str, DType | None] = {}
         self.facts: list[Fact] = [("idempotent", (op,)) for op in IDEMPOTENT]
+        self.facts += [("monoid", (op,)) for op in MONOIDS]
 
     # -- element types
 

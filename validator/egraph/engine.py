@@ -34,8 +34,8 @@ def _load() -> Any:
     spec = importlib.util.spec_from_file_location(_NAME, found.origin)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[_NAME] = module
     spec.loader.exec_module(module)
+    sys.modules[_NAME] = module
     return module
 
 

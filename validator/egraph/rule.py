@@ -143,6 +143,7 @@ GUARDS: dict[str, Guard] = {
     "neutral-loose": Guard((_O, _D, _C),         "f(x, c) = x, up to the sign of zero"),
     "absorbing":     Guard((_O, _D, _C),         "f(x, c) = c, bit for bit"),
     # ops
+    "monoid":        Guard((_O,),                "m is one of the commutative monoids the rules know"),
     "idempotent":    Guard((_O,),                "f(x, x) = x"),
     # answered by the host on demand
     "compose":       Guard((_R, _R, _R),         "q is r followed by s", True, 1),

@@ -16,14 +16,14 @@ def _reassociated(name: str, left: str, right: str, guard: str, reason: str) -> 
 
 
 TOTALS = (
-    _reassociated("sum-over-function",    "(total m r x)",                        "(view r x)",                           "float d, function r",            "one element, without the zero it is added to"),
-    _reassociated("sum-of-view",          "(total m r (view s x))",               "(total m q x)",                        "float d, compose-total m r s q", "the same elements in another order"),
-    _reassociated("view-of-sum",          "(view r (total m s x))",               "(total m q x)",                        "float d, compose r s q",         "the total seen from p is the total over what p sees"),
-    _reassociated("sum-of-sums",          "(total m r (total m s x))",            "(total m q x)",                        "float d, compose-total m r s q", "partial sums complete each other"),
-    _reassociated("sum-of-operands",      "(total m r (m x y))",                  "(m (total m r x) (total m r y))",      "float d",                        "a sum of sums, regrouped"),
-    _reassociated("sum-of-constant",      "(total m r (const c))",                "(const k)",                            "float d, multiple m d r c k",    "the same number of equal elements at every point"),
-    _reassociated("sum-of-negated",       "(total add r (negate x))",             "(negate (total add r x))",             "float d",                        "rounding to nearest is symmetric"),
-    _reassociated("sum-of-scaled-binary", "(total add r (multiply x (const c)))", "(multiply (total add r x) (const c))", "float d, power-of-two d c",      "a power of two only moves exponents"),
+    _reassociated("sum-over-function",    "(total m r x)",                        "(view r x)",                           "monoid m, float d, function r",            "one element, without the zero it is added to"),
+    _reassociated("sum-of-view",          "(total m r (view s x))",               "(total m q x)",                        "monoid m, float d, compose-total m r s q", "the same elements in another order"),
+    _reassociated("view-of-sum",          "(view r (total m s x))",               "(total m q x)",                        "monoid m, float d, compose r s q",         "the total seen from p is the total over what p sees"),
+    _reassociated("sum-of-sums",          "(total m r (total m s x))",            "(total m q x)",                        "monoid m, float d, compose-total m r s q", "partial sums complete each other"),
+    _reassociated("sum-of-operands",      "(total m r (m x y))",                  "(m (total m r x) (total m r y))",      "monoid m, float d",                        "a sum of sums, regrouped"),
+    _reassociated("sum-of-constant",      "(total m r (const c))",                "(const k)",                            "monoid m, float d, multiple m d r c k",    "the same number of equal elements at every point"),
+    _reassociated("sum-of-negated",       "(total add r (negate x))",             "(negate (total add r x))",             "float d",                                  "rounding to nearest is symmetric"),
+    _reassociated("sum-of-scaled-binary", "(total add r (multiply x (const c)))", "(multiply (total add r x) (const c))", "float d, power-of-two d c",                "a power of two only moves exponents"),
 )
 
 ARITHMETIC = (
