@@ -32,7 +32,7 @@ def relate_reduce(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
         for position, k in enumerate(kept):
             inner[k] = f"i{position}"
         rel = walk.builder.linked(type_.shape, inner, where)
-        return [sum_over(walk, operands[0], rel, monoid, type_, steps=1)]
+        return [sum_over(walk, operands[0], rel, monoid, type_, steps=_steps(inits[0]))]
     return _reduce_rows(walk, op, operands, inits, kept, dims)
 
 
@@ -72,6 +72,11 @@ def starts_neutral(walk: Walk, init: Val, monoid: Monoid) -> bool:
     return bool(init.pieces) and init.is_view
 
 
+def _steps(init: Val) -> int:
+    """One step of summation; one more for a start of -0.0, with which a sum of nothing but -0.0 is another zero."""
+    return 2 if any(piece.atom.kind is AtomKind.CONSTANT and piece.atom.data == 0 for piece in init.pieces) else 1
+
+
 def relate_reduce_window(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
     monoid = monoid_of_region(op.regions[0])
     if len(values) != 2 or monoid is None or not starts_neutral(walk, values[1], monoid):
@@ -97,7 +102,7 @@ def relate_reduce_window(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
     rel = walk.builder.relation(type_.shape, [*walk.builder.device, *inner], where, exists=hidden)
     if not walk.store.set_equal(walk.store.domain(rel), walk.points(type_)):
         return [walk.not_modelled(type_, f"'{op.name}' with a window that holds no element")]
-    return [sum_over(walk, operand, rel, monoid, type_, steps=1)]
+    return [sum_over(walk, operand, rel, monoid, type_, steps=_steps(values[1]))]
 
 
 RELATIONS = {

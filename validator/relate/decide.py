@@ -108,7 +108,9 @@ def _device_parameters(original: Walk, device: Walk, before: Program, after: Pro
     values: list[AnyVal] = []
     for number, (spec, implementation) in enumerate(zip(before.parameters, after.parameters, strict=True)):
         logical, local = spec.value.tensor, implementation.value.tensor
-        rel = _layout(device, logical.shape, spec.sharding, local.shape)
+        rel: Rel | str = _layout(device, logical.shape, spec.sharding, local.shape)
+        if local.dtype is not logical.dtype:
+            rel = f"parameter {number} as '{local.dtype.value}' instead of '{logical.dtype.value}'"
         if isinstance(rel, str):
             values.append(device.not_modelled(local, rel))
             continue
@@ -136,6 +138,8 @@ def _result(
 ) -> tuple[Comparison | None, str]:
     if not isinstance(want, Val) or not isinstance(have, Val):
         return None, "a result that is no tensor"
+    if spec.value.tensor.dtype is not implementation.value.tensor.dtype:
+        return Comparison(False, want.theory, f"has another element type than '{spec.value.tensor.dtype.value}'"), ""
     demanded = _layout(device, spec.value.tensor.shape, spec.sharding, implementation.value.tensor.shape)
     if isinstance(demanded, str):
         return None, f"result {demanded}"

@@ -33,6 +33,8 @@ def resolve(walk: Walk, value: Val) -> Val:
     """The value with everything folded that can be: a view where it is complete, else the sum that it is."""
     if value.is_view and not (value.has_guards or len(value.pieces) > 1):
         return value
+    given = {piece.atom.number for piece in value.pieces}
+    recognised: set[int] = set()
     for partly in (False, True):
         tried: set[int] = set()
         progress = not (partly and value.is_view)
@@ -45,10 +47,11 @@ def resolve(walk: Walk, value: Val) -> Val:
                 folded = _fold(walk, value, definition, partly)
                 if folded is not None:
                     value, progress = folded, True
+                    recognised.add(definition.atom.number)
                     break
     if value.is_view:
         return value
-    return _finish(walk, _chain(walk, value))
+    return _finish(walk, _chain(walk, value), recognised - given)
 
 
 def _definitions(walk: Walk, value: Val) -> list[Definition]:
@@ -222,8 +225,11 @@ def _join(walk: Walk, value: Val, first: Piece, second: Piece) -> list[Piece] | 
     return None
 
 
-def _finish(walk: Walk, value: Val) -> Val:
-    """The sum as a view, if each point holds exactly one whole element (the neutral one where it holds none)."""
+def _finish(walk: Walk, value: Val, recognised: set[int]) -> Val:
+    """The sum as a view, if each point holds exactly one whole element (the neutral one where it holds none).
+
+    `recognised` are the atoms that stand for whole sums that were found in this value.
+    """
     store = walk.store
     monoid = value.monoid
     assert monoid is not None
@@ -248,14 +254,17 @@ def _finish(walk: Walk, value: Val) -> Val:
             return value
         pieces.append(neutral)
     theory = value.theory
-    if value.levels > 0 and not monoid.reorders_exactly(value.type.dtype) and not _is_whole_sum(walk, value):
+    if value.levels > 0 and not monoid.reorders_exactly(value.type.dtype) and not _is_whole_sum(value, recognised):
         theory = strongest([theory, Theory.REASSOCIATED])
     return Val(value.type, gathered(store, pieces), value.domain, None, 0, theory)
 
 
-def _is_whole_sum(walk: Walk, value: Val) -> bool:
-    """One step of summation that ended in the original's own sums: the fold has judged its theory already."""
-    return value.levels <= 1 and all(piece.atom.kind is AtomKind.NAMED for piece in value.pieces)
+def _is_whole_sum(value: Val, recognised: set[int]) -> bool:
+    """One step of summation that ended in the original's own sums: the fold has judged its theory already.
+
+    An element that was there before is another matter: a sum of one -0.0 is 0.0.
+    """
+    return value.levels <= 1 and all(piece.atom.number in recognised for piece in value.pieces)
 
 
 def _scaled(walk: Walk, value: Val) -> Val:

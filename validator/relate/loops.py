@@ -133,6 +133,9 @@ def _counter_ranges(
     counter, limit = test.operands
     if counter not in atoms or limit.kind is not AtomKind.CONSTANT or not isinstance(limit.data, tuple):
         return {}
+    if counter.arity or not counter.dtype.is_integer:
+        # the test of one element says nothing of the others
+        return {}
     position = carried[atoms.index(counter)]
     start = walk.store.constant_range(initial[position].pieces[0].rel)
     if (
@@ -217,12 +220,14 @@ def _pair(
 ) -> list[Val] | None:
     """The device loop's results through the original's, if the induction goes through."""
     guesses: list[list[Rel]] = []
+    theories: dict[tuple[int, Rel], Theory] = {}
     for position, k in enumerate(carried):
-        options = [
-            rel
-            for rel in _guesses(walk, loop, position, initial[k])
-            if _holds(walk, loop.initial[loop.carried[position]], initial[k], rel)
-        ]
+        options: list[Rel] = []
+        for rel in _guesses(walk, loop, position, initial[k]):
+            start = compare_values(walk, loop.initial[loop.carried[position]], initial[k], rel)
+            if start.proved:
+                options.append(rel)
+                theories[position, rel] = start.theory
         if not options:
             return None
         guesses.append(options)
@@ -231,6 +236,7 @@ def _pair(
         rels = [options[choice] for options, choice in zip(guesses, chosen, strict=True)]
         failing, theory = _check(walk, op, carried, initial, loop, counters, rels)
         if not failing:
+            theory = strongest([theory, *(theories[position, rel] for position, rel in enumerate(rels))])
             return [
                 Val(initial[k].type, (Piece(atom, rel),), walk.store.domain(rel), theory=theory)
                 for k, atom, rel in zip(carried, loop.results, rels, strict=True)
@@ -272,10 +278,6 @@ def _guesses(walk: Walk, loop: Loop, position: int, value: Val) -> Iterator[Rel]
                 if walk.store.single_valued(rel) and rel not in seen:
                     seen.append(rel)
                     yield rel
-
-
-def _holds(walk: Walk, expected: Val, actual: Val, rel: Rel) -> bool:
-    return compare_values(walk, expected, actual, rel).proved
 
 
 def _check(

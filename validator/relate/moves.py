@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -93,7 +94,7 @@ def without_constant(store: Store, piece: Piece, constant: int | float | None) -
     base = base_atom(piece.atom)
     if constant is None:
         return piece
-    if base.kind is AtomKind.CONSTANT and base.data == constant:
+    if base.kind is AtomKind.CONSTANT and same_number(base.data, constant):
         return None
     if base.kind is AtomKind.INTEGER and constant == constant // 1 and abs(constant) != float("inf"):
         hit = store.fix_range(piece.rel, 0, int(constant))
@@ -101,6 +102,11 @@ def without_constant(store: Store, piece: Piece, constant: int | float | None) -
             rest = store.minus(piece.rel, hit)
             return None if store.empty(rest) else Piece(piece.atom, rest, piece.coefficient)
     return piece
+
+
+def same_number(data: object, constant: int | float) -> bool:
+    """Whether a constant atom's number is this one, the sign of zero included."""
+    return data == constant and not (isinstance(data, float) and data == 0 and math.copysign(1, data) < 0)
 
 
 def piecewise(walk: Walk, parts: Sequence[tuple[Rel, Val]], type_: TensorType) -> Val:

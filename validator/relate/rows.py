@@ -63,7 +63,8 @@ def relate_rows(
         atoms.append(atom)
         contents.append((rel if own is not None else walk.forget(rel), operand.row_rank))
         theories.append(value.theory)
-    full_key = ("rows", key, tuple(atom.number for atom in atoms), tuple(types_key(types)))
+    extents = tuple(_row_extents(walk, read, arity) for read in reads)
+    full_key = ("rows", key, tuple(atom.number for atom in atoms), tuple(type_.dtype for type_ in types), extents)
     rest = domain
     pieces: list[tuple[tuple[Atom, ...], Rel]] = []
     for term in walk.context.rows.get(full_key, ()):
@@ -88,9 +89,10 @@ def relate_rows(
     return results
 
 
-def types_key(types: Sequence[TensorType]) -> list[Hashable]:
-    """Element types and shapes: F may depend on the length of a row."""
-    return [(type_.dtype, type_.rank) for type_ in types]
+def _row_extents(walk: Walk, read: Rel, arity: int) -> Hashable:
+    """How long a result's row is along each dimension: F(row) of another length is another function."""
+    image = walk.store.range(read)
+    return tuple(walk.store.bounds(image, position) for position in range(arity, read.arity_out))
 
 
 def _single(walk: Walk, value: Val) -> Val:

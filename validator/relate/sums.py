@@ -96,8 +96,8 @@ def _drop_coordinate(walk: Walk, rel: Rel, inner: Rel, position: int) -> tuple[R
     names = [f"q{k}" for k in range(rel.arity_out)]
     moved = [f"{low}" if k == position else name for k, name in enumerate(names)]
     flatten = store.rel(f"{{[{','.join(names)}] -> [{','.join(moved)}] : {low} <= q{position} <= {high}}}")
-    own = store.restrict(inner, image)
-    if not store.equal(store.compose(store.restrict(flatten, store.domain(own)), inner), own):
+    # at every q that is summed over, points at which the value holds nothing included
+    if not store.equal(store.compose(store.restrict(flatten, image), inner), store.restrict(inner, image)):
         return None
     fixed = store.fix_range(rel, position, low)
     freed = store.compose(fixed, store.reverse(flatten))

@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+_LARGEST_FITTED = 1 << 40
+"""Tables with greater numbers are taken element by element."""
+
 MAX_BOXES = 96
 """A table that needs more boxes than this is not turned into a relation."""
 
@@ -80,6 +83,9 @@ def _digit_orders(count: int, hints: Iterable[Sequence[int]]) -> list[int]:
 def affine_fit(grid: np.ndarray) -> tuple[int, tuple[int, ...]] | None:
     """(constant, coefficient of each axis) where the array is affine in its axes, else None; every entry is checked."""
     grid = np.asarray(grid, dtype=np.int64)
+    if grid.size > 1 and (grid.max() > _LARGEST_FITTED or grid.min() < -_LARGEST_FITTED):
+        # differences and multiples of these might wrap around, which relations do not
+        return None
     origin = (0,) * grid.ndim
     constant = int(grid[origin])
     coefficients = []

@@ -1,0 +1,188 @@
+"""Programs that look equal and are not: each was once proved, or proved by a weaker theory than it needs."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from shardproof.validator.ops.record import Theory
+from shardproof.validator.read.program import read_pair
+from shardproof.validator.relate.decide import decide
+
+HALVES = "{devices=[2]<=[2]}"
+
+
+def module(arguments: list[tuple[str, str, str]], result: str, body: str, devices: int = 2) -> str:
+    """A module over (name, type, sharding) with one result, unsharded."""
+    listed = ", ".join(
+        f"%{name}: tensor<{kind}>" + (f' {{mhlo.sharding = "{sharding}"}}' if sharding else "")
+        for name, kind, sharding in arguments
+    )
+    head = f"module @m attributes {{mhlo.num_partitions = {devices} : i32, mhlo.num_replicas = 1 : i32}}"
+    return f"{head} {{ func.func public @main({listed}) -> tensor<{result}> {{ {body} }} }}"
+
+
+def all_reduce(operand: str, kind: str) -> str:
+    return f"""%all = "stablehlo.all_reduce"({operand}) <{{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}> ({{
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      %s = stablehlo.add %l, %r : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }}) : (tensor<{kind}>) -> tensor<{kind}>"""
+
+
+def theory_of(before: str, after: str) -> Theory | None:
+    """What proves the only result, None where nothing does."""
+    spec, implementation = read_pair(before.encode(), after.encode(), names=("before.mlir", "after.mlir"))
+    decision = decide(spec, implementation, deadline=time.monotonic() + 30, assume_in_bounds=False)
+    (comparison,) = decision.comparisons
+    return comparison.theory if comparison is not None and comparison.proved else None
+
+
+RANDOM = """%state, %bits = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY
+  : (tensor<2xui64>) -> (tensor<2xui64>, tensor<{0}xui32>)"""
+
+
+def test_random_bits_of_another_length() -> None:
+    before = f"{RANDOM.format(4)} %o = stablehlo.slice %bits [0:2] : (tensor<4xui32>) -> tensor<2xui32> return %o : tensor<2xui32>"
+    after = f"{RANDOM.format(2)} return %bits : tensor<2xui32>"
+    arguments = [("s", "2xui64", "")]
+    assert theory_of(module(arguments, "2xui32", before), module(arguments, "2xui32", after)) is None
+    assert theory_of(module(arguments, "2xui32", after), module(arguments, "2xui32", after)) is Theory.EXACT
+
+
+def test_opaque_call_with_another_result_length() -> None:
+    call = "%b = stablehlo.custom_call @opaque(%s) : (tensor<2xf32>) -> tensor<{0}xf32>"
+    before = f"{call.format(4)} %o = stablehlo.slice %b [0:2] : (tensor<4xf32>) -> tensor<2xf32> return %o : tensor<2xf32>"
+    after = f"{call.format(2)} return %b : tensor<2xf32>"
+    arguments = [("s", "2xf32", "")]
+    assert theory_of(module(arguments, "2xf32", before), module(arguments, "2xf32", after)) is None
+    assert theory_of(module(arguments, "2xf32", after), module(arguments, "2xf32", after)) is Theory.EXACT
+
+
+def test_sum_over_a_row_that_is_masked_away() -> None:
+    """x is in one row of eight, not in four: elements that hold nothing must not be counted."""
+    zero = "%z = stablehlo.constant dense<0.0> : tensor<f32>"
+    total = """%s = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [0, 1]
+      : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32> return %s : tensor<f32>"""
+    before = f"""{zero} %b = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<1x8xf32>
+      %p = stablehlo.pad %b, %z, low = [0, 0], high = [3, 0], interior = [0, 0]
+        : (tensor<1x8xf32>, tensor<f32>) -> tensor<4x8xf32> {total}"""
+    after = f"{zero} %p = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<4x8xf32> {total}"
+    arguments = [("x", "f32", "")]
+    assert theory_of(module(arguments, "f32", before), module(arguments, "f32", after)) is None
+
+
+def scatter(length: int) -> str:
+    return f"""%z = stablehlo.constant dense<0.0> : tensor<4xf32>
+    %u = stablehlo.constant dense<1.0> : tensor<{length}xf32>
+    %j = stablehlo.reshape %i : (tensor<{length}xi32>) -> tensor<{length}x1xi32>
+    %o = "stablehlo.scatter"(%z, %j, %u) <{{scatter_dimension_numbers = #stablehlo.scatter<
+      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      %s = stablehlo.add %l, %r : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }}) : (tensor<4xf32>, tensor<{length}x1xi32>, tensor<{length}xf32>) -> tensor<4xf32>"""
+
+
+@pytest.mark.parametrize(("length", "proved"), [(5, False), (6, True)])
+def test_scatter_at_indices_that_are_padding(length: int, proved: bool) -> None:
+    before = module([("i", f"{length}xi32", HALVES)], "4xf32", f"{scatter(length)} return %o : tensor<4xf32>")
+    body = f"{scatter(3)} {all_reduce('%o', '4xf32')} return %all : tensor<4xf32>"
+    found = theory_of(before, module([("i", "3xi32", "")], "4xf32", body))
+    assert (found is not None) is proved
+
+
+def counting(greatest: int) -> str:
+    """A loop that tests the first element of its counter and uses the second, which runs three times as far."""
+    return f"""%c = stablehlo.constant dense<0> : tensor<2xi32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %r:2 = stablehlo.while(%v = %c, %sum = %z) : tensor<2xi32>, tensor<f32>
+    cond {{
+      %k = stablehlo.constant dense<4> : tensor<i32>
+      %e = stablehlo.slice %v [0:1] : (tensor<2xi32>) -> tensor<1xi32>
+      %f = stablehlo.reshape %e : (tensor<1xi32>) -> tensor<i32>
+      %p = stablehlo.compare LT, %f, %k, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    }} do {{
+      %step = stablehlo.constant dense<[1, 3]> : tensor<2xi32>
+      %n = stablehlo.add %v, %step : tensor<2xi32>
+      %e = stablehlo.slice %v [1:2] : (tensor<2xi32>) -> tensor<1xi32>
+      %f = stablehlo.reshape %e : (tensor<1xi32>) -> tensor<i32>
+      %low = stablehlo.constant dense<0> : tensor<i32>
+      %high = stablehlo.constant dense<{greatest}> : tensor<i32>
+      %g = stablehlo.clamp %low, %f, %high : tensor<i32>
+      %d = stablehlo.dynamic_slice %x, %g, sizes = [1] : (tensor<16xf32>, tensor<i32>) -> tensor<1xf32>
+      %h = stablehlo.reshape %d : (tensor<1xf32>) -> tensor<f32>
+      %a = stablehlo.add %sum, %h : tensor<f32>
+      stablehlo.return %n, %a : tensor<2xi32>, tensor<f32>
+    }} return %r#1 : tensor<f32>"""
+
+
+def test_counter_range_is_of_the_tested_element_only() -> None:
+    arguments = [("x", "16xf32", "")]
+    assert theory_of(module(arguments, "f32", counting(15)), module(arguments, "f32", counting(3))) is None
+    assert theory_of(module(arguments, "f32", counting(15)), module(arguments, "f32", counting(15))) is Theory.EXACT
+
+
+def test_element_types_must_agree() -> None:
+    before = module([("x", "4xf32", "")], "4xf32", "return %x : tensor<4xf32>")
+    after = module([("x", "4xbf16", "")], "4xbf16", "return %x : tensor<4xbf16>")
+    assert theory_of(before, after) is None
+
+
+def test_table_whose_steps_wrap_around() -> None:
+    """An arithmetic progression modulo 2^64 is none."""
+    table = [((6 * 10**18) * k + 2**63) % 2**64 - 2**63 for k in range(9)]
+    assert min(table) < -1
+    before = f"""%c = stablehlo.constant dense<{table}> : tensor<9xi64>
+      %z = stablehlo.constant dense<-1> : tensor<9xi64>
+      %p = stablehlo.compare GT, %c, %z, SIGNED : (tensor<9xi64>, tensor<9xi64>) -> tensor<9xi1>
+      %o = stablehlo.select %p, %x, %y : tensor<9xi1>, tensor<9xf32> return %o : tensor<9xf32>"""
+    arguments = [("x", "9xf32", ""), ("y", "9xf32", "")]
+    after = module(arguments, "9xf32", "return %x : tensor<9xf32>")
+    assert theory_of(module(arguments, "9xf32", before), after) is None
+
+
+GREATEST = """%n = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = stablehlo.reduce(%x init: %n) applies stablehlo.maximum across dimensions = [1]
+    : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32>"""
+
+
+def test_sum_of_one_element_is_no_move() -> None:
+    """0 + -0 is 0: the bits change."""
+    more = """%z = stablehlo.constant dense<0.0> : tensor<f32>
+      %t = stablehlo.reshape %y : (tensor<4xf32>) -> tensor<4x1xf32>
+      %s = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [1]
+        : (tensor<4x1xf32>, tensor<f32>) -> tensor<4xf32> return %s : tensor<4xf32>"""
+    arguments = [("x", "4x4xf32", "")]
+    before = module(arguments, "4xf32", f"{GREATEST} return %y : tensor<4xf32>")
+    assert theory_of(before, module(arguments, "4xf32", f"{GREATEST} {more}")) is Theory.REASSOCIATED
+
+
+def test_sums_that_start_at_different_zeros() -> None:
+    total = """%z = stablehlo.constant dense<{0}> : tensor<f32>
+      %y = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1]
+        : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32> return %y : tensor<4xf32>"""
+    arguments = [("x", "4x4xf32", "")]
+    positive, negative = (module(arguments, "4xf32", total.format(zero)) for zero in ("0.0", "-0.0"))
+    assert theory_of(positive, negative) in (None, Theory.REASSOCIATED)
+    assert theory_of(positive, positive) is Theory.EXACT
+
+
+def test_negative_zero_is_no_absence_of_elements() -> None:
+    """1 / -0 is -inf."""
+    body = """%z = stablehlo.constant dense<0.0> : tensor<f32>
+      %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+      %y = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1]
+        : (tensor<4x{0}xf32>, tensor<f32>) -> tensor<4xf32>
+      %m = stablehlo.constant dense<[true, true, false, false]> : tensor<4xi1>
+      %c = stablehlo.constant dense<{1}> : tensor<4xf32>
+      %v = stablehlo.select %m, %y, %c : tensor<4xi1>, tensor<4xf32>
+      {2} %d = stablehlo.divide %one, {3} : tensor<4xf32> return %d : tensor<4xf32>"""
+    before = module([("x", "4x2xf32", "{devices=[1,2]<=[2]}")], "4xf32", body.format(2, "0.0", "", "%v"))
+    reduced = all_reduce("%v", "4xf32")
+    local = [("x", "4x1xf32", "")]
+    assert theory_of(before, module(local, "4xf32", body.format(1, "-0.0", reduced, "%all"))) is None
+    assert theory_of(before, module(local, "4xf32", body.format(1, "0.0", reduced, "%all"))) is Theory.REASSOCIATED
