@@ -39,9 +39,10 @@ def interpret(text: str, *inputs: np.ndarray) -> list[np.ndarray]:
 
 def _elements(array: np.ndarray) -> ir.DenseElementsAttr:
     if array.dtype == np.bool_:
-        packed = np.packbits(array, bitorder="little")
-        return ir.DenseElementsAttr.get(memoryview(packed), type=ir.IntegerType.get_signless(1), shape=array.shape)
-    return ir.DenseElementsAttr.get(memoryview(np.ascontiguousarray(array)), shape=array.shape)
+        packed: Any = np.packbits(array, bitorder="little")
+        return ir.DenseElementsAttr.get(packed, type=ir.IntegerType.get_signless(1), shape=array.shape)
+    contiguous: Any = np.ascontiguousarray(array)
+    return ir.DenseElementsAttr.get(contiguous, shape=array.shape)
 
 
 def agrees_with_xla(function: Callable[..., Any], *inputs: Any, rtol: float = 1e-5, atol: float = 1e-6) -> None:

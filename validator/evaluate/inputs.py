@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Sequence
 
+import ml_dtypes
 import numpy as np
 
 from ..read.ir import DType, Program, Region, TensorType
@@ -53,7 +54,7 @@ def draw(
 ) -> list[np.ndarray]:
     """One array of plain numbers for each type, in the type's own storage and range."""
     # All integers of one draw are indices below the same bound more often than not; small bounds hit every operand.
-    bound = int(rng.choice(np.asarray(limits or (2,))))
+    bound = max(2, int(rng.choice(np.asarray(limits or (2,)))))
     return [_draw_one(tensor, profile, rng, limits, bound) for tensor in types]
 
 
@@ -66,24 +67,26 @@ def _draw_one(
         return rng.random(shape) < share
     if dtype.is_integer:
         return _integers(tensor, profile, rng, limits, bound)
-    values = _floats(shape, profile, rng)
     if dtype.is_complex:
-        return round_to(values + 1j * _floats(shape, profile, rng), dtype)
+        return round_to(_floats(shape, profile, rng, 255) + 1j * _floats(shape, profile, rng, 255), dtype)
+    values = _floats(shape, profile, rng, 255 if dtype.bits >= 16 else 15)
     if dtype is DType.F8E8M0FNU:
         values = np.where(values == 0, 1.0, np.abs(values))
-    return round_to(values, dtype)
+    greatest = float(ml_dtypes.finfo(STORAGE[dtype]).max)
+    return round_to(np.clip(values, -greatest, greatest), dtype)
 
 
-def _floats(shape: tuple[int, ...], profile: Profile, rng: np.random.Generator) -> np.ndarray:
+def _floats(shape: tuple[int, ...], profile: Profile, rng: np.random.Generator, distinct: int) -> np.ndarray:
+    """`distinct` is how many neighbouring whole numbers the type can tell apart."""
     size = int(np.prod(shape, dtype=np.int64))
     match profile:
         case Profile.GENERIC:
             values = rng.standard_normal(size) * np.exp2(rng.integers(-2, 3, size))
         case Profile.SMALL_INTEGERS:
-            # Distinct while there are at most 255 of them; as often ascending or descending as in no order.
+            # As often ascending or descending as in no order.
             order = rng.choice(np.array([0, 1, 2]))
             places = rng.permutation(size) if order == 0 else np.arange(size)[:: 1 if order == 1 else -1]
-            values = (places % 255 - 127 + rng.integers(0, 2)).astype(np.float64)
+            values = (places % distinct - distinct // 2 + rng.integers(0, 2)).astype(np.float64)
         case Profile.BOUNDARY:
             values = np.where(rng.random(size) < 0.3, 0.0, rng.standard_normal(size))
         case Profile.NEGATIVE:
@@ -104,13 +107,12 @@ def _integers(
 ) -> np.ndarray:
     least, greatest = tensor.dtype.integer_range
     shape = tensor.shape
-    within = rng.integers(0, min(bound, greatest) + (bound <= 0), shape) if bound > 0 else np.zeros(shape, np.int64)
+    within = rng.integers(0, min(bound, greatest + 1), shape)
     match profile:
         case Profile.GENERIC | Profile.SMALL_INTEGERS | Profile.POSITIVE:
             values = within
         case Profile.DUPLICATES:
-            few = rng.integers(0, max(1, min(bound, greatest)), 2)
-            values = rng.choice(few, shape)
+            values = rng.choice(rng.choice(min(bound, greatest + 1), 2, replace=False), shape)
         case Profile.SPARSE:
             values = np.where(rng.random(shape) < 0.2, within, 0)
         case Profile.BOUNDARY | Profile.NEGATIVE:
