@@ -10,6 +10,12 @@ from typing import Any
 
 from jaxlib import _hlo, _jax  # pyright: ignore[reportAttributeAccessIssue]
 from jaxlib.mlir import ir
+
+# Before the extension of the same name: in jaxlib 0.12 that one loads this module while half of its own classes are
+# still missing, and JAX would then find a Shardy without `TensorShardingPerValueAttr` for as long as the process lives.
+from jaxlib.mlir.dialects import sdy as _sdy_dialect  # noqa: F401
+
+# isort: split
 from jaxlib.mlir._mlir_libs import (  # pyright: ignore[reportMissingImports]
     _chlo,
     _jax_mlir_ext,
