@@ -51,6 +51,13 @@ def test_the_evaluator_sees_which_miscompiles_the_partitioner_makes() -> None:
     assert dict(line.split() for line in _python("-c", _JUDGE, *told).splitlines()) == told
 
 
+def test_reading_first_leaves_jax_as_it_was() -> None:
+    lower = (
+        "from shardproof.validator.read import program; from tools.zoo import ENTRIES; ENTRIES['manual_ring'].lower()"
+    )
+    _python("-c", lower)
+
+
 _BISECT = """
 import sys
 from shardproof.validator.evaluate.compare import search_counterexample
