@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING
 from ..read.attributes import ScatterDims
 from ..read.ir import Op, TensorType
 from ..relate.guards import Guarded
-from ..relate.monoid import monoid_of_region
+from ..relate.keys import region_key
+from ..relate.monoid import Monoid, monoid_of_region
 from ..relate.moves import as_sum, gathered, read_through
+from ..relate.overwrite import relate_overwrites
+from ..relate.rows import RowOperand, relate_rows
 from ..relate.value import AnyVal, Piece, Val, strongest
 from ..relation.build import affine, box_constraints, names
-from ..relation.store import Rel
+from ..relation.store import Dom, Rel
+from .annotations import ANNOTATIONS
 from .indexing_relation import index_joints
 
 if TYPE_CHECKING:
@@ -22,41 +26,115 @@ if TYPE_CHECKING:
 
 
 def relate_scatter(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
-    """A scatter whose update is a monoid: the operand and all updates that land in bounds, as one sum."""
     dims = op.attributes["scatter_dimension_numbers"]
     assert isinstance(dims, ScatterDims)
-    monoid = monoid_of_region(op.regions[0])
-    if len(values) != 3 or monoid is None:
-        return [walk.not_modelled(r.type, f"'{op.name}' with this update computation") for r in op.results]
-    operand, starts, updates = values
+    count = len(values) // 2
+    operands, starts, updates = values[:count], values[count], values[count + 1 :]
+    region = op.regions[0]
+    if list(region.results) == list(region.arguments[count:]):
+        return _set(walk, op, dims, operands, starts, updates)
+    monoid = monoid_of_region(region)
+    if count == 1 and monoid is not None:
+        return [_summed(walk, op, dims, monoid, operands[0], starts, updates[0])]
+    return _rows(walk, op, dims, operands, starts, updates)
+
+
+def _summed(walk: Walk, op: Op, dims: ScatterDims, monoid: Monoid, operand: Val, starts: Val, updates: Val) -> Val:
+    """An update that is a monoid: the operand and all updates that land in bounds, as one sum."""
     type_ = op.results[0].tensor
     store = walk.store
     for value in (operand, updates):
         if value.monoid not in (None, monoid):
-            return [walk.unrelated(type_, "a partial result of another reducer is scattered")]
+            return walk.unrelated(type_, "a partial result of another reducer is scattered")
     landing = _landing(walk, dims, operand, updates)
     pieces: list[Piece] = []
-    domain = operand.domain
-    levels = 0
     source = as_sum(walk, updates, monoid)
     indices = _update_indices(walk, dims, starts, updates)
-    limits = _scatter_limits(dims, operand, updates)
-    if any(not store.set_subset(walk.points(updates.type), index.domain) for index in indices):
-        return [walk.unrelated(type_, "scatter indices are undefined in part")]
-    for joint in index_joints(walk, indices, limits, walk.points(updates.type)):
+    if not store.set_equal(updates.domain, walk.points(updates.type)):
+        return walk.unrelated(type_, "updates are undefined in part")
+    unknown = _undefined_indices(walk, indices, updates)
+    if any(not store.set_empty(store.set_meet(unknown, store.domain(piece.rel))) for piece in source.pieces):
+        return walk.unrelated(type_, "an update lands at an undefined index")
+    for joint in index_joints(walk, indices, _scatter_limits(dims, operand, updates), walk.points(updates.type)):
         made = _landed(walk, source, joint, landing)
         if made is None:
-            return [walk.unrelated(type_, "a scatter counts one update several times")]
+            return walk.unrelated(type_, "a scatter counts one update several times")
         pieces.extend(made)
-        undefined = store.set_minus(walk.points(updates.type), updates.domain)
-        if not store.set_empty(undefined):
-            return [walk.unrelated(type_, "updates are undefined in part")]
     base = as_sum(walk, operand, monoid)
     levels = 1 + max(base.levels, updates.levels)
-    theory = strongest([value.theory for value in values])
+    theory = strongest([operand.theory, starts.theory, updates.theory])
     walk.context.used("guard")
     merged = gathered(store, [*base.pieces, *pieces], monoid.idempotent)
-    return [walk.settle(Val(type_, merged, domain, monoid, levels, theory))]
+    return walk.settle(Val(type_, merged, operand.domain, monoid, levels, theory))
+
+
+def _set(walk: Walk, op: Op, dims: ScatterDims, operands: list[Val], starts: Val, updates: list[Val]) -> list[AnyVal]:
+    """Updates that replace: each element is the last of itself and the updates that land on it."""
+    results: list[AnyVal] = []
+    for result, operand, update in zip(op.results, operands, updates, strict=True):
+        base = walk.close(operand, f"operand of '{op.name}'")
+        source = walk.close(update, f"updates of '{op.name}'")
+        indices = _update_indices(walk, dims, starts, source)
+        if not walk.store.set_empty(_undefined_indices(walk, indices, source)):
+            results.append(walk.unrelated(result.tensor, "an update lands at an undefined index"))
+            continue
+        limits = _scatter_limits(dims, base, source)
+        joints = index_joints(walk, indices, limits, walk.points(source.type))
+        landing = _landing(walk, dims, base, source)
+        unique = bool(op.attributes.get("unique_indices", False))
+        results.append(relate_overwrites(walk, base, source, joints, landing, starts.theory, unique))
+    return results
+
+
+def _rows(walk: Walk, op: Op, dims: ScatterDims, operands: list[Val], starts: Val, updates: list[Val]) -> list[AnyVal]:
+    """Any other update computation: a function of its operands, of each slice along whole dimensions by itself."""
+    key = region_key(op.regions[0], ANNOTATIONS)
+    if key is None:
+        return [
+            walk.not_modelled(r.type, f"update computation of '{op.name}' that reads outer values") for r in op.results
+        ]
+    rank = operands[0].type.rank
+    shape, update_shape = operands[0].type.shape, updates[0].type.shape
+    kept = [k for k in range(rank) if k not in dims.inserted_window_dims + dims.input_batching_dims]
+    whole = {
+        k: dims.update_window_dims[position]
+        for position, k in enumerate(kept)
+        if k not in dims.scatter_dims_to_operand_dims and update_shape[dims.update_window_dims[position]] == shape[k]
+    }
+    batch = [shape[k] for k in whole]
+
+    def split(extents: tuple[int, ...], own: list[int]) -> tuple[Rel, int]:
+        """{(d, batch, row) -> (d, index)} with the batch coordinates put at the dimensions `own`."""
+        rest = [k for k in range(len(extents)) if k not in own]
+        outputs = [""] * len(extents)
+        for position, k in enumerate([*own, *rest]):
+            outputs[k] = f"i{position if own else len(batch) + position}"
+        return walk.builder.moved([*batch, *(extents[k] for k in rest)], outputs), len(rest)
+
+    read, row = split(shape, list(whole))
+    read_updates, row_updates = split(update_shape, list(whole.values()))
+    read_starts, row_starts = split(starts.type.shape, [])
+    rows = [
+        *(RowOperand(value, read, row) for value in operands),
+        RowOperand(starts, read_starts, row_starts),
+        *(RowOperand(value, read_updates, row_updates) for value in updates),
+    ]
+    rest = [k for k in range(rank) if k not in whole]
+    back = walk.builder.moved(shape, [f"i{k}" for k in [*whole, *rest]])
+    unique = bool(op.attributes.get("unique_indices", False))
+    lengths = tuple(shape[k] for k in rest), starts.type.shape, update_shape
+    full_key = (op.name, key, dims, unique, tuple(whole.items()), lengths)
+    return relate_rows(walk, full_key, rows, batch, [r.tensor for r in op.results], [back] * len(op.results))
+
+
+def _undefined_indices(walk: Walk, indices: list[Val], updates: Val) -> Dom:
+    """Update elements of which it is not known where they land, nor that they land nowhere."""
+    store = walk.store
+    points = walk.points(updates.type)
+    missing = store.set_minus(points, points)
+    for index in indices:
+        missing = store.set_union(missing, store.set_minus(points, index.domain))
+    return missing
 
 
 def _update_indices(walk: Walk, dims: ScatterDims, starts: Val, updates: Val) -> list[Val]:

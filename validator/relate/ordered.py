@@ -21,7 +21,8 @@ from ..read.ir import Region, TensorType
 from ..relation.build import names
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
-from .choosers import Laws, absorbs, laws_of
+from .choosers import absorbs, laws_of
+from .sequences import Letters, Sequences, matching, restricted_to
 from .value import AnyVal, Piece, Val, strongest
 
 if TYPE_CHECKING:
@@ -29,24 +30,6 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 12
 """Sequences with more index dimensions than this are not followed further."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Letters:
-    """Elements of sequences that are read from the same atoms: (batch point, position) → index of each atom."""
-
-    atoms: tuple[Atom, ...]
-    rel: Rel
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sequences:
-    """A sequence of elements for every batch point of the domain; positions are ordered lexicographically."""
-
-    letters: tuple[Letters, ...]
-    arity: int
-    depth: int
-    domain: Dom
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +76,7 @@ def relate_ordered(
     rest = sequences.domain
     found: list[tuple[tuple[Atom, ...], Rel]] = []
     for term in walk.context.rows.get(full_key, ()):
-        match = _match(walk, sequences, term.sequences, rest, laws)
+        match = matching(walk, sequences, term.sequences, rest, any_order=laws.commutative, any_count=laws.idempotent)
         if match is not None:
             found.append((term.atoms, match))
             rest = walk.store.set_minus(rest, walk.store.domain(match))
@@ -225,95 +208,6 @@ def _deepened(walk: Walk, rel: Rel, own: int, depth: int, domain: Dom) -> Rel:
     return store.restrict(rel, store.set_product(domain, store.dom(f"{{[{','.join(position)}]}}")))
 
 
-def _match(walk: Walk, mine: Sequences, other: Sequences, domain: Dom, laws: Laws) -> Rel | None:
-    """A single-valued m of batch points with equal sequences everywhere on its domain."""
-    store = walk.store
-    theirs = {letters.atoms: letters.rel for letters in other.letters}
-    same: Rel | None = None
-    for letters in mine.letters:
-        if letters.atoms in theirs:
-            part = store.compose(letters.rel, store.reverse(theirs[letters.atoms]))
-            same = part if same is None else store.union(same, part)
-    if same is None:
-        return None
-    lead = walk.leading_map(mine.arity + mine.depth, mine.arity)
-    pairs = store.project_out(store.compose(store.reverse(lead), same), other.arity, other.depth)
-    match = store.restrict(pairs, domain)
-    if store.empty(match):
-        return None
-    if not store.single_valued(match):
-        match = store.lexmin(match)
-    match = store.restrict_range(match, other.domain)
-    bad = _differing(walk, mine, other, match, same, lead, laws)
-    good = store.set_minus(store.domain(match), bad)
-    return None if store.set_empty(good) else store.restrict(match, good)
-
-
-def _differing(walk: Walk, mine: Sequences, other: Sequences, match: Rel, same: Rel, lead: Rel, laws: Laws) -> Dom:
-    """The batch points b at which the sequence is not shown to be the other's at match(b).
-
-    `same` relates (b, position) to every (b', position') that holds the same element.
-    """
-    store = walk.store
-    points = store.domain(match)
-    positions = names("k", other.depth)
-    anywhere = store.rel(f"{{[] -> [{','.join(positions)}]}}")
-    at_match = store.compose(lead, match)
-    free = store.compose(walk.forget(at_match), anywhere)
-    partners = store.project_out(store.meet(same, store.pair(at_match, free)), 0, other.arity)
-    own: Dom | None = None
-    for letters in mine.letters:
-        where = store.domain(letters.rel)
-        own = where if own is None else store.set_union(own, where)
-    needed: Rel | None = None
-    for letters in other.letters:
-        where = _positions(walk, letters.rel, other)
-        needed = where if needed is None else store.union(needed, where)
-    assert own is not None and needed is not None
-    bad = walk.leading(store.set_minus(own, store.domain(partners)), mine.arity)
-    if not (laws.commutative and laws.idempotent) and not store.single_valued(partners):
-        partners = store.lexmin(partners)
-    reached = store.compose(store.reverse(lead), partners)
-    missed = store.minus(store.compose(match, needed), reached)
-    bad = store.set_union(bad, store.domain(missed))
-    if not (laws.commutative and laws.idempotent):
-        bad = store.set_union(bad, _disordered(walk, mine, other, partners, lead, laws.commutative))
-    return store.set_meet(bad, points)
-
-
-def _positions(walk: Walk, rel: Rel, sequences: Sequences) -> Rel:
-    """{b -> position} where some element is."""
-    store = walk.store
-    point = names("p", sequences.arity + sequences.depth)
-    tail = ",".join(point[sequences.arity :])
-    to_tail = store.restrict(store.rel(f"{{[{','.join(point)}] -> [{tail}]}}"), store.domain(rel))
-    lead = walk.leading_map(len(point), sequences.arity)
-    return store.compose(store.reverse(store.restrict(lead, store.domain(rel))), to_tail)
-
-
-def _disordered(walk: Walk, mine: Sequences, other: Sequences, partners: Rel, lead: Rel, any_order: bool) -> Dom:
-    """The batch points at which positions s < s' have partners that are not t < t' (or equal, if any order will do)."""
-    store = walk.store
-    point = names("p", mine.arity + mine.depth)
-    tail = store.rel(f"{{[{','.join(point)}] -> [{','.join(point[mine.arity :])}]}}")
-    graph = store.compose(store.reverse(lead), store.pair(store.restrict(tail, store.domain(partners)), partners))
-    twice = store.pair(graph, graph)
-    s, t, u, v = names("s", mine.depth), names("t", other.depth), names("u", mine.depth), names("v", other.depth)
-    equal = " and ".join(f"{a} = {b}" for a, b in zip(t, v, strict=True)) or "1 = 1"
-    wrong = equal if any_order else f"({equal} or {_less(v, t)})"
-    clash = store.dom(f"{{[{','.join([*s, *t, *u, *v])}] : {_less(s, u)} and {wrong}}}")
-    return store.domain(store.restrict_range(twice, clash))
-
-
-def _less(left: Sequence[str], right: Sequence[str]) -> str:
-    """left < right lexicographically, as alternatives."""
-    ways = []
-    for k in range(len(left)):
-        same = [f"{a} = {b}" for a, b in zip(left[:k], right[:k], strict=True)]
-        ways.append("(" + " and ".join([*same, f"{left[k]} < {right[k]}"]) + ")")
-    return "(" + " or ".join(ways) + ")" if ways else "1 = 0"
-
-
 def _fresh(
     walk: Walk,
     key: Hashable,
@@ -323,14 +217,7 @@ def _fresh(
     types: Sequence[TensorType],
 ) -> tuple[Atom, ...]:
     """A new term on these batch points."""
-    store = walk.store
-    everywhere = store.dom(f"{{[{','.join(names('k', sequences.depth))}]}}")
-    kept = tuple(
-        Letters(letters.atoms, rel)
-        for letters in sequences.letters
-        if not store.empty(rel := store.restrict(letters.rel, store.set_product(domain, everywhere)))
-    )
-    made = Sequences(kept, sequences.arity, sequences.depth, domain)
+    made = restricted_to(walk, sequences, domain)
     operands = tuple(dict.fromkeys(piece.atom for value in values for piece in value.pieces))
     atoms: list[Atom] = []
     for type_ in types:

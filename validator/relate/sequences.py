@@ -1,0 +1,175 @@
+"""Sequences of elements, one for every point, and when two families of them are the same.
+
+A sequence is told by the relation (point, position) → element; positions are ordered lexicographically, and where
+there is none, there is no element. Two families that are told by different positions, such as a whole dimension on one
+side and devices × local elements on the other, are the same at b and m(b) if equal elements are paired by a map of
+positions that loses none and keeps their order. All of it is decided on relations, nothing is enumerated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..relation.build import names
+from ..relation.store import Dom, Rel
+from .atoms import Atom
+
+if TYPE_CHECKING:
+    from .walk import Walk
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Letters:
+    """Elements of sequences that are read from the same atoms: (batch point, position) → index of each atom."""
+
+    atoms: tuple[Atom, ...]
+    rel: Rel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sequences:
+    """A sequence of elements for every batch point of the domain; positions are ordered lexicographically."""
+
+    letters: tuple[Letters, ...]
+    arity: int
+    depth: int
+    domain: Dom
+
+
+def restricted_to(walk: Walk, sequences: Sequences, domain: Dom) -> Sequences:
+    """The sequences of these points only."""
+    store = walk.store
+    everywhere = store.dom(f"{{[{','.join(names('k', sequences.depth))}]}}")
+    kept = tuple(
+        Letters(letters.atoms, rel)
+        for letters in sequences.letters
+        if not store.empty(rel := store.restrict(letters.rel, store.set_product(domain, everywhere)))
+    )
+    return Sequences(kept, sequences.arity, sequences.depth, domain)
+
+
+def matching(
+    walk: Walk, mine: Sequences, other: Sequences, domain: Dom, *, any_order: bool, any_count: bool
+) -> Rel | None:
+    """A single-valued m of batch points with equal sequences everywhere on its domain."""
+    store = walk.store
+    theirs = {letters.atoms: letters.rel for letters in other.letters}
+    parts = [
+        store.compose(letters.rel, store.reverse(theirs[letters.atoms]))
+        for letters in mine.letters
+        if letters.atoms in theirs
+    ]
+    same: Rel | None = None
+    for part in parts:
+        same = part if same is None else store.union(same, part)
+    if same is None:
+        return None
+    lead = walk.leading_map(mine.arity + mine.depth, mine.arity)
+    back = store.reverse(lead)
+
+    def points_of(pairs: Rel) -> Rel:
+        return store.restrict(store.project_out(store.compose(back, pairs), other.arity, other.depth), domain)
+
+    match = points_of(same)
+    if store.empty(match):
+        return None
+    if not store.single_valued(match):
+        starts = store.restrict_range(store.restrict(same, _first(walk, mine)), _first(walk, other))
+        for pairs in (starts, *parts):
+            narrowed = store.meet(match, points_of(pairs))
+            if not store.empty(narrowed):
+                match = narrowed
+    if not store.single_valued(match):
+        match = store.lexmin(match)
+    match = store.restrict_range(match, other.domain)
+    bad = _differing(walk, mine, other, match, same, lead, any_order, any_count)
+    good = store.set_minus(store.domain(match), bad)
+    return None if store.set_empty(good) else store.restrict(match, good)
+
+
+def _differing(
+    walk: Walk,
+    mine: Sequences,
+    other: Sequences,
+    match: Rel,
+    same: Rel,
+    lead: Rel,
+    any_order: bool,
+    any_count: bool,
+) -> Dom:
+    """The batch points b at which the sequence is not shown to be the other's at match(b).
+
+    `same` relates (b, position) to every (b', position') that holds the same element.
+    """
+    store = walk.store
+    points = store.domain(match)
+    positions = names("k", other.depth)
+    anywhere = store.rel(f"{{[] -> [{','.join(positions)}]}}")
+    at_match = store.compose(lead, match)
+    free = store.compose(walk.forget(at_match), anywhere)
+    partners = store.project_out(store.meet(same, store.pair(at_match, free)), 0, other.arity)
+    own: Dom | None = None
+    for letters in mine.letters:
+        where = store.domain(letters.rel)
+        own = where if own is None else store.set_union(own, where)
+    needed: Rel | None = None
+    for letters in other.letters:
+        where = _positions(walk, letters.rel, other)
+        needed = where if needed is None else store.union(needed, where)
+    assert own is not None and needed is not None
+    bad = walk.leading(store.set_minus(own, store.domain(partners)), mine.arity)
+    if not (any_order and any_count) and not store.single_valued(partners):
+        partners = store.lexmin(partners)
+    reached = store.compose(store.reverse(lead), partners)
+    missed = store.minus(store.compose(match, needed), reached)
+    bad = store.set_union(bad, store.domain(missed))
+    if not (any_order and any_count):
+        bad = store.set_union(bad, _disordered(walk, mine, other, partners, lead, any_order))
+    return store.set_meet(bad, points)
+
+
+def _first(walk: Walk, sequences: Sequences) -> Dom:
+    """The points (b, position) at which sequences begin."""
+    store = walk.store
+    places: Rel | None = None
+    for letters in sequences.letters:
+        where = _positions(walk, letters.rel, sequences)
+        places = where if places is None else store.union(places, where)
+    assert places is not None
+    first = store.lexmin(places)
+    return store.range(store.pair(store.identity_on(store.domain(first)), first))
+
+
+def _positions(walk: Walk, rel: Rel, sequences: Sequences) -> Rel:
+    """{b -> position} where some element is."""
+    store = walk.store
+    point = names("p", sequences.arity + sequences.depth)
+    tail = ",".join(point[sequences.arity :])
+    to_tail = store.restrict(store.rel(f"{{[{','.join(point)}] -> [{tail}]}}"), store.domain(rel))
+    lead = walk.leading_map(len(point), sequences.arity)
+    return store.compose(store.reverse(store.restrict(lead, store.domain(rel))), to_tail)
+
+
+def _disordered(walk: Walk, mine: Sequences, other: Sequences, partners: Rel, lead: Rel, any_order: bool) -> Dom:
+    """The batch points at which positions s < s' have partners that are not t < t' (or equal, if any order will do)."""
+    store = walk.store
+    point = names("p", mine.arity + mine.depth)
+    tail = store.rel(f"{{[{','.join(point)}] -> [{','.join(point[mine.arity :])}]}}")
+    graph = store.compose(store.reverse(lead), store.pair(store.restrict(tail, store.domain(partners)), partners))
+    twice = store.pair(graph, graph)
+    s, t, u, v = names("s", mine.depth), names("t", other.depth), names("u", mine.depth), names("v", other.depth)
+    equal = " and ".join(f"{a} = {b}" for a, b in zip(t, v, strict=True)) or "1 = 1"
+    wrong = equal if any_order else f"({equal} or {_less(v, t)})"
+    clash = store.dom(f"{{[{','.join([*s, *t, *u, *v])}] : {_less(s, u)} and {wrong}}}")
+    return store.domain(store.restrict_range(twice, clash))
+
+
+def _less(left: Sequence[str], right: Sequence[str]) -> str:
+    """left < right lexicographically, as alternatives."""
+    ways = []
+    for k in range(len(left)):
+        same = [f"{a} = {b}" for a, b in zip(left[:k], right[:k], strict=True)]
+        ways.append("(" + " and ".join([*same, f"{left[k]} < {right[k]}"]) + ")")
+    return "(" + " or ".join(ways) + ")" if ways else "1 = 0"
