@@ -1,6 +1,8 @@
 """Dump folders, pairs, and the counts that one file tells for the other."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -112,6 +114,29 @@ def test_mismatch(before: str, after: str, message: str):
 
 def test_one_device_compares_with_many():
     check_pair(read_program(ONE), read_program(with_partitions(ONE, 8)))
+
+
+def test_counts_that_only_one_file_implies():
+    """A mesh of eight on one side, nothing on the other: both have eight."""
+    sharded = stablehlo(
+        "  return %a : tensor<4xf32>",
+        '(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32>',
+        'sdy.mesh @mesh = <["x"=8]>',
+    )
+    before, after = read_pair(sharded, ONE)
+    assert before.num_partitions == after.num_partitions == 8
+    before, after = read_pair(ONE, sharded)
+    assert (before.num_devices, after.num_devices) == (1, 8)
+
+
+def test_standard_input_is_read_once():
+    code = (
+        "from shardproof.validator.read import read_pair\n"
+        f"before, after = read_pair({with_partitions(ONE, 8)!r}, '-')\n"
+        "print(after.source, after.num_partitions)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], input=ONE, capture_output=True, text=True)
+    assert run.stdout.split() == ["stdin", "8"], run.stderr
 
 
 def test_counts_of_the_other_file():

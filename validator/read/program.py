@@ -45,16 +45,25 @@ def read_pair(
 
     Where one file tells no device counts, the other's are taken for it. `names` replace the paths in messages.
     """
-    first, first_stated = _read(before, names[0], None)
-    second, second_stated = _read(after, names[1], None)
+    # Standard input can be read once only, and either file may have to be read again.
+    left, right = (load(source) if _is_stdin(source) else source for source in (before, after))
+    left_name, right_name = (
+        name or ("stdin" if _is_stdin(source) else None) for name, source in zip(names, (before, after), strict=True)
+    )
+    first, first_stated = _read(left, left_name, None)
+    second, second_stated = _read(right, right_name, None)
     first_counts, second_counts = _counts(first), _counts(second)
     if first_counts != second_counts:
-        if first_stated and not second_stated:
-            second, _ = _read(after, names[1], first_counts)
-        elif second_stated and not first_stated and first_counts != (1, 1):
-            first, _ = _read(before, names[0], second_counts)
+        if not second_stated and (first_stated or second_counts == (1, 1)):
+            second, _ = _read(right, right_name, first_counts)
+        elif not first_stated and first_counts != (1, 1):
+            first, _ = _read(left, left_name, second_counts)
     check_pair(first, second)
     return first, second
+
+
+def _is_stdin(source: Any) -> bool:
+    return isinstance(source, (str, Path)) and str(source) == "-"
 
 
 def _counts(program: Program) -> Counts:
@@ -70,7 +79,7 @@ def _read(source: Any, name: str | None, assumed: Counts | None) -> tuple[Progra
     if isinstance(source, str) and "\n" in source:
         return _from_input(identify(source.encode(), name or "input"), assumed)
     if isinstance(source, (str, Path)):
-        shown = name or ("stdin" if str(source) == "-" else str(source))
+        shown = name or ("stdin" if _is_stdin(source) else str(source))
         return _from_input(identify(load(source), shown), assumed)
     module = compat.lowered_module(source)
     if module is None:
