@@ -250,7 +250,8 @@ def scatter(combined: str, reverse: bool) -> Program:
             %s = stablehlo.add %a, %b : tensor<f32>
             stablehlo.return {combined} : tensor<f32>
           }}) {{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
-            scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}} : (tensor<4xf32>, tensor<6x1xi32>, tensor<6xf32>) -> tensor<4xf32>
+            scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}
+            : (tensor<4xf32>, tensor<6x1xi32>, tensor<6xf32>) -> tensor<4xf32>
         return %r : tensor<4xf32>""",
     )
 

@@ -79,13 +79,20 @@ def _ties(machine: Machine, comparator: Region, rows: list[np.ndarray]) -> bool:
     return bool((different & ~_compare(machine, comparator, left, right)).any())
 
 
-def top_k_rows(arithmetic: Arithmetic, x: np.ndarray, dtype: DType, k: int) -> list[np.ndarray]:
+def top_k_rows(
+    arithmetic: Arithmetic, x: np.ndarray, dtype: DType, k: int, *, last_first: bool = False
+) -> tuple[list[np.ndarray], bool]:
     """The greatest `k` elements of the last axis, greatest first and NaN before all, and their int32 places.
 
-    Of equal elements the one at the lower place comes first.
+    Of equal elements the one at the lower place comes first, or at the higher place if `last_first` is set. The second
+    result tells whether that mattered.
     """
     keys = arithmetic.sort_keys(x, dtype)
-    extent = x.shape[-1]
-    backwards = np.argsort(keys[..., ::-1], axis=-1, kind="stable")
-    places = (extent - 1 - backwards)[..., ::-1][..., :k]
-    return [np.take_along_axis(x, places, axis=-1), places.astype(np.int32)]
+    if last_first:
+        places = np.argsort(keys, axis=-1, kind="stable")[..., ::-1]
+    else:
+        places = (x.shape[-1] - 1 - np.argsort(keys[..., ::-1], axis=-1, kind="stable"))[..., ::-1]
+    reached = np.take_along_axis(keys, places[..., : k + 1], axis=-1)
+    tied = bool((reached[..., 1:] == reached[..., :-1]).any())
+    places = places[..., :k]
+    return [np.take_along_axis(x, places, axis=-1), places.astype(np.int32)], tied

@@ -100,7 +100,8 @@ def evaluate_top_k(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     types = op.results[0].type.elements if isinstance(op.results[0].type, TupleType) else [op.results[0].type]
     values = types[0]
     assert isinstance(values, TensorType) and values.rank
-    return top_k_rows(machine.arithmetic, operands[0], op.operands[0].tensor.dtype, values.shape[-1])
+    results, _ = top_k_rows(machine.arithmetic, operands[0], op.operands[0].tensor.dtype, values.shape[-1])
+    return results
 
 
 def evaluate_rms_norm(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:

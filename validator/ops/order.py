@@ -30,7 +30,13 @@ def evaluate_top_k(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     if not op.attributes.get("largest", True):
         raise UnsupportedOp(op.name, "of the least elements")
     dtype = op.operands[0].tensor.dtype
-    return top_k_rows(machine.arithmetic, operands[0], dtype, int(op.attributes["k"]))
+    stable = bool(op.attributes.get("is_stable", True))
+    results, tied = top_k_rows(
+        machine.arithmetic, operands[0], dtype, int(op.attributes["k"]), last_first=machine.backwards and not stable
+    )
+    if tied and not stable:
+        machine.unordered.add(f"'{op.name}'")
+    return results
 
 
 def _record(name: str, doc: str, evaluate: Any, *attributes: str) -> OpRecord:
@@ -52,6 +58,6 @@ RECORDS: tuple[OpRecord, ...] = (
         "dimension",
         "is_stable",
     ),
-    _record("chlo.top_k", "the greatest k elements of each row and their places", evaluate_top_k, "k"),
+    _record("chlo.top_k", "the greatest k elements of each row and their places", evaluate_top_k, "is_stable", "k"),
     _record("mhlo.topk", "the greatest k elements of each row and their places", evaluate_top_k, "k", "largest"),
 )
