@@ -122,7 +122,8 @@ def _rows(walk: Walk, op: Op, dims: ScatterDims, operands: list[Val], starts: Va
     rest = [k for k in range(rank) if k not in whole]
     back = walk.builder.moved(shape, [f"i{k}" for k in [*whole, *rest]])
     unique = bool(op.attributes.get("unique_indices", False))
-    lengths = tuple(shape[k] for k in rest), starts.type.shape, update_shape
+    update_row = tuple(n for k, n in enumerate(update_shape) if k not in whole.values())
+    lengths = tuple(shape[k] for k in rest), starts.type.shape, update_row
     full_key = (op.name, key, dims, unique, tuple(whole.items()), lengths)
     return relate_rows(walk, full_key, rows, batch, [r.tensor for r in op.results], [back] * len(op.results))
 
