@@ -17,13 +17,24 @@ from typing import Any
 
 import jax
 
-__all__ = ["CompileStep", "UnknownJaxError", "compile_apart", "kept_arguments", "watching"]
+__all__ = [
+    "EVERY_PASS",
+    "PARTITIONER",
+    "CompileStep",
+    "UnknownJaxError",
+    "compile_apart",
+    "kept_arguments",
+    "watching",
+]
 
 _STEP = "compile_or_get_cached"
 _DIRECT = "backend_compile_and_load"
 _STEP_PARAMETERS = ("backend", "computation", "devices", "compile_options", "host_callbacks", "executable_devices")
 _DIRECT_PARAMETERS = ("backend", "module", "executable_devices", "options", "host_callbacks")
-_DUMP_SETTINGS = {"xla_dump_hlo_pass_re": "spmd-partitioning", "xla_dump_hlo_as_proto": True}
+
+PARTITIONER = "spmd-partitioning"
+EVERY_PASS = ".*"
+"""Which of XLA's passes to dump."""
 
 
 class UnknownJaxError(RuntimeError):
@@ -61,7 +72,7 @@ class CompileStep:
         """What JAX does: the executable, from the persistent cache where it is there."""
         return self.original(*self.arguments.args, **self.arguments.kwargs)
 
-    def run_dumping(self, folder: str) -> tuple[Any, float]:
+    def run_dumping(self, folder: str, passes: str = PARTITIONER) -> tuple[Any, float]:
         """What JAX does, and XLA dumps into the folder; in two compilations where one could leave traces.
 
         With the executable come the seconds that the second compilation took.
@@ -73,35 +84,38 @@ class CompileStep:
         if cached or self._options.executable_build_options.debug_options.xla_dump_to or self._user_dump_settings():
             executable = self.run()
             start = time.monotonic()
-            self.run_apart(folder)
+            self.run_apart(folder, passes)
             return executable, time.monotonic() - start
         known = dict(self.arguments.arguments)
-        known["compile_options"] = self._dumping(folder)
+        known["compile_options"] = self._dumping(folder, passes)
         return self.original(**known), 0.0
 
-    def run_apart(self, folder: str) -> Any:
+    def run_apart(self, folder: str, passes: str = PARTITIONER) -> Any:
         """Compiles past the persistent cache, which would dump nothing where it has the program already."""
         known = self.arguments.arguments
         return self.direct(
             known["backend"],
             known["computation"],
             known["executable_devices"],
-            self._dumping(folder),
+            self._dumping(folder, passes),
             known["host_callbacks"],
         )
 
     def _user_dump_settings(self) -> list[Any]:
         return [pair for pair in self._options.env_option_overrides if pair[0].startswith("xla_dump_")]
 
-    def _dumping(self, folder: str) -> Any:
+    def _dumping(self, folder: str, passes: str) -> Any:
         options = copy.deepcopy(self._options)
         others = [pair for pair in options.env_option_overrides if not pair[0].startswith("xla_dump_")]
         options.env_option_overrides = others
         debug = options.executable_build_options.debug_options
-        debug.xla_dump_to = folder
-        for name, value in _DUMP_SETTINGS.items():
+        for name, value in _dump_settings(folder, passes).items():
             setattr(debug, name, value)
         return options
+
+
+def _dump_settings(folder: str, passes: str) -> dict[str, str | bool]:
+    return {"xla_dump_to": folder, "xla_dump_hlo_pass_re": passes, "xla_dump_hlo_as_proto": True}
 
 
 Watcher = Callable[[CompileStep], Any]
@@ -126,17 +140,17 @@ def watching(watcher: Watcher) -> Iterator[None]:
             _watchers.remove(watcher)
 
 
-def compile_apart(lowered: Any, folder: str) -> None:
-    """Compiles a `jax.stages.Lowered` once more, past all caches, and lets XLA dump its partitioner into the folder.
+def compile_apart(lowered: Any, folder: str, passes: str = PARTITIONER) -> None:
+    """Compiles a `jax.stages.Lowered` once more, past all caches, and lets XLA dump passes into the folder.
 
     With a JAX that is not known only the public way is left, which a hit in the persistent cache makes dump nothing.
     """
     # An option that no other compilation has keeps JAX's own table of executables out of the way.
     try:
-        with _replaced(), _in_this_thread(lambda step: step.run_apart(folder)):
+        with _replaced(), _in_this_thread(lambda step: step.run_apart(folder, passes)):
             lowered.compile(compiler_options={"xla_dump_to": folder})
     except UnknownJaxError:
-        lowered.compile(compiler_options={"xla_dump_to": folder, **_DUMP_SETTINGS})
+        lowered.compile(compiler_options=_dump_settings(folder, passes))
 
 
 @contextmanager

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from . import jax_compat
@@ -14,6 +16,15 @@ from .read.ir import Parameter, Program, Region, Result, TensorType
 from .read.pairs import find_pairs
 from .read.program import read_pair, read_program
 from .read.shardings import Sharding
+from .relate.layout import local_shape
+
+
+@dataclass(frozen=True, slots=True)
+class LaterModule:
+    """The module that leaves one of XLA's passes, as a serialized HloProto."""
+
+    pass_name: str
+    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +36,8 @@ class Stages:
     """The StableHLO that JAX wrote."""
     before: Program | None
     after: Program | None
+    later: tuple[LaterModule, ...] = ()
+    """What the passes after the partitioner made of the program, in order, where they were dumped."""
 
     @property
     def device_program(self) -> Program:
@@ -84,24 +97,19 @@ def lower(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, keep_un
     return jax.jit(target, keep_unused=keep_unused).lower(*args, **kwargs)
 
 
-def stages_of_lowered(lowered: Any) -> Stages:
-    """Compiles a lowered program and reads what XLA's partitioner made of it."""
+def stages_of_lowered(lowered: Any, passes: str = jax_compat.PARTITIONER) -> Stages:
+    """Compiles a lowered program and reads what XLA made of it."""
     module = lowered_module(lowered)
     name = module_name(module)
     written = read_program(module, name=name)
-    return with_dump(name, written, lambda folder: jax_compat.compile_apart(lowered, folder))
+    with tempfile.TemporaryDirectory(prefix="shardproof-") as folder:
+        jax_compat.compile_apart(lowered, folder, passes)
+        return read_dump(name, written, folder)
 
 
 def module_name(module: Any) -> str:
     """The name of a StableHLO module, which is `jit_` and the function's."""
     return module.operation.attributes["sym_name"].value
-
-
-def with_dump(name: str, written: Program, compile_into: Callable[[str], Any]) -> Stages:
-    """The stages of a program whose compilation dumps into the folder that is given to it."""
-    with tempfile.TemporaryDirectory(prefix="shardproof-") as folder:
-        compile_into(folder)
-        return read_dump(name, written, folder)
 
 
 def read_dump(name: str, written: Program, folder: str) -> Stages:
@@ -115,7 +123,29 @@ def read_dump(name: str, written: Program, folder: str) -> Stages:
         raise ReadError(ReadErrorKind.MISSING, name, f"XLA dumped {len(mine)} partitioned modules instead of one")
     sides = (f"{name} before partitioning", f"{name} after partitioning")
     before, after = read_pair(mine[0].before, mine[0].after, names=sides)
-    return Stages(name, written, _labelled(before, written), after)
+    return Stages(name, written, _labelled(before, written), after, _later_modules(mine[0].after))
+
+
+_PASS = re.compile(r"(?P<module>.+)\.(?P<order>\d{4})\.[^.]+\.after_(?P<name>[^.]+)\..*hlo\.pb")
+_LAST_PASS = "layout-assignment"
+"""From here on XLA prepares for one machine: layouts, fusions, calls of libraries."""
+
+
+def _later_modules(after: Path) -> tuple[LaterModule, ...]:
+    """What was dumped after the partitioner, of the same module, up to the last pass that is not the machine's."""
+    start = _PASS.fullmatch(after.name)
+    if start is None:
+        return ()
+    found = []
+    for path in sorted(after.parent.iterdir()):
+        match = _PASS.fullmatch(path.name)
+        if match is None or match["module"] != start["module"] or match["order"] <= start["order"]:
+            continue
+        if match["name"] == _LAST_PASS:
+            break
+        if match["name"] != "pipeline-start":
+            found.append(LaterModule(match["name"], path.read_bytes()))
+    return tuple(found)
 
 
 def _labelled(program: Program, written: Program) -> Program:
@@ -152,3 +182,15 @@ def check_no_manual_region(program: Program) -> None:
                 where = str(op.location) if op.location.frames else program.source
                 message = "'shard_map' in the program to prove against is not modelled: 'compare' it with a reference"
                 raise ReadError(ReadErrorKind.UNSUPPORTED, where, message)
+
+
+def check_shards(before: Program, after: Program) -> None:
+    """Refuses layouts that do not explain the shapes of the devices' tensors, such as sums still to be taken."""
+    for spec, implementation in zip(
+        (*before.parameters, *before.results), (*after.parameters, *after.results), strict=True
+    ):
+        whole, own = spec.value.tensor, implementation.value.tensor
+        if local_shape(whole.shape, spec.sharding) != own.shape:
+            text = "no sharding" if spec.sharding is None else f"sharding '{spec.sharding.text}'"
+            message = f"'{spec.label}' is {own} on each device, which {text} of {whole} does not explain"
+            raise ReadError(ReadErrorKind.UNSUPPORTED, after.source, message)

@@ -8,7 +8,15 @@ from typing import Any, Literal
 
 from . import jax_compat
 from .api import options_of
-from .jax_stages import Stages, check_no_manual_region, check_tensors, lower, module_name, stages_of_lowered
+from .jax_stages import (
+    Stages,
+    check_no_manual_region,
+    check_shards,
+    check_tensors,
+    lower,
+    module_name,
+    stages_of_lowered,
+)
 from .ops.record import Theory
 from .options import Assumption, Options
 from .read.errors import ReadError, ReadErrorKind
@@ -18,8 +26,10 @@ from .report.report import Obstacle, Report
 from .report.verdict import Verdict
 from .run import validate_read
 
-Reach = Literal["all", "partitioner"]
-"""Between which stages to prove: from the StableHLO that JAX wrote, or only over XLA's partitioner."""
+Reach = Literal["all", "partitioner", "passes"]
+"""Which stages to compare: from the StableHLO that JAX wrote to what leaves XLA's partitioner, only what enters the
+partitioner with what leaves it, or the first of these and then what leaves each later pass."""
+REACHES = ("all", "partitioner", "passes")
 
 
 class NotEquivalentError(AssertionError):
@@ -43,19 +53,31 @@ def validate(
     """Validates what XLA's partitioner makes of a JAX function, for all inputs.
 
     `target` is a jitted function, a function, or a `jax.stages.Lowered`; `args` and `kwargs` are its arguments, arrays
-    or `jax.ShapeDtypeStruct`. The program is compiled once more, apart from every cache, and never run. With
-    `stages="all"` the module that leaves the partitioner is compared with the StableHLO that JAX wrote, with
-    `stages="partitioner"` with the module that enters it. The other settings are those of `validate_modules`; a
-    function that has a keyword of that name needs to be lowered first.
+    or `jax.ShapeDtypeStruct`. The program is compiled once more, apart from every cache, and never run.
+
+    With `stages="all"` the module that leaves the partitioner is compared with the StableHLO that JAX wrote, with
+    `stages="partitioner"` with the module that enters it; `stages="passes"` also looks for a later pass of XLA that
+    goes wrong. The other settings are those of `validate_modules`; a function that has a keyword of one of these names
+    needs to be lowered first.
     """
     options = options_of(theory, assume, timeout, seed)
-    if stages not in ("all", "partitioner"):
-        raise ValueError(f"unknown stages '{stages}', expected one of 'all', 'partitioner'")
+    check_reach(stages)
     lowered = lower(target, args, kwargs)
     try:
-        return validate_stages(stages_of_lowered(lowered), stages, options)
+        return validate_stages(stages_of_lowered(lowered, passes_for(stages)), stages, options)
     except ReadError as error:
         return _as_report(error, "as written", "partitioned", options)
+
+
+def check_reach(stages: str) -> None:
+    """Refuses a word that names no stages."""
+    if stages not in REACHES:
+        raise ValueError(f"unknown stages '{stages}', expected one of {', '.join(map(repr, REACHES))}")
+
+
+def passes_for(stages: Reach) -> str:
+    """Which of XLA's passes have to be dumped."""
+    return jax_compat.EVERY_PASS if stages == "passes" else jax_compat.PARTITIONER
 
 
 def validate_stages(compiled: Stages, reach: Reach, options: Options) -> Report:
@@ -68,7 +90,40 @@ def validate_stages(compiled: Stages, reach: Reach, options: Options) -> Report:
     if reach == "partitioner":
         assert compiled.before is not None
         before = compiled.before
-    return prove(before, compiled.after, options)
+    report = prove(before, compiled.after, options)
+    if reach == "passes" and report.verdict is Verdict.PROVED:
+        return _over_passes(before, compiled, report, options)
+    return report
+
+
+def _over_passes(before: Program, compiled: Stages, partitioned: Report, options: Options) -> Report:
+    """The report on the first later pass that goes wrong, else that on the partitioned module, with a note.
+
+    A later pass that cannot be followed takes nothing from the proof before it, which is about another module.
+    """
+    assert compiled.after is not None
+    counts = (compiled.after.num_replicas, compiled.after.num_partitions)
+    proved, not_followed = "the partitioner", ""
+    for module in compiled.later:
+        name = f"{compiled.name} after {module.pass_name}"
+        try:
+            program = read_program(module.data, name=name)
+        except ReadError as error:
+            not_followed = f"{module.pass_name}: {error}"
+            continue
+        program = replace(program, num_replicas=counts[0], num_partitions=counts[1])
+        report = prove(before, program, options)
+        if report.verdict is Verdict.REFUTED:
+            note = f"XLA's pass '{module.pass_name}' went wrong, or one since '{proved}', up to which all is proved"
+            return replace(report, notes=(*report.notes, note))
+        if report.verdict is Verdict.PROVED:
+            proved, not_followed = module.pass_name, ""
+        else:
+            not_followed = f"{module.pass_name}: {report.verdict.name}"
+    notes = (f"also proved after later passes, the last of them '{proved}'",) if proved != "the partitioner" else ()
+    if not_followed:
+        notes += (f"not followed further, and not refuted: {not_followed}",)
+    return replace(partitioned, notes=(*partitioned.notes, *notes))
 
 
 def compare(
@@ -136,6 +191,7 @@ def prove(before: Program, after: Program, options: Options) -> Report:
     try:
         check_tensors((before, after))
         check_no_manual_region(before)
+        check_shards(before, after)
     except ReadError as error:
         return unsupported(before.source, after.source, options, str(error))
     return validate_read(before, after, options)

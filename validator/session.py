@@ -20,7 +20,7 @@ from typing import Any, Literal
 from . import jax_compat
 from .api import options_of
 from .jax_stages import module_name, read_dump
-from .jit import NotEquivalentError, Reach, unsupported, validate_stages
+from .jit import NotEquivalentError, Reach, check_reach, passes_for, unsupported, validate_stages
 from .ops.record import Theory
 from .options import Assumption, Options
 from .read.program import read_program
@@ -102,6 +102,7 @@ def validation(
     """
     if on_failure not in _WAYS:
         raise ValueError(f"unknown way to fail '{on_failure}', expected one of 'raise', 'warn', 'record'")
+    check_reach(stages)
     options = options_of(theory, assume, timeout, seed)
     session = Session(frozenset(_verdict(name) for name in accept))
     with ExitStack() as stack:
@@ -169,7 +170,7 @@ def _observe(step: jax_compat.CompileStep, reach: Reach, options: Options) -> tu
         written = error
     with tempfile.TemporaryDirectory(prefix="shardproof-") as folder:
         compiling = time.monotonic()
-        executable, again = step.run_dumping(folder)
+        executable, again = step.run_dumping(folder, passes_for(reach))
         compiling = time.monotonic() - compiling - again
         try:
             if isinstance(written, Exception):
