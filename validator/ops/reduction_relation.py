@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from ..read.ir import Op
+from ..read.ir import Op, TensorType
 from ..relate.atoms import AtomKind
 from ..relate.keys import region_key
 from ..relate.monoid import Monoid, monoid_of_region
-from ..relate.ordered import relate_ordered
+from ..relate.ordered import relate_ordered, relate_windows
 from ..relate.rows import RowOperand, relate_rows
 from ..relate.sums import sum_over
 from ..relate.value import AnyVal, Val
@@ -79,10 +80,38 @@ def _steps(init: Val) -> int:
 
 def relate_reduce_window(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
     monoid = monoid_of_region(op.regions[0])
-    if len(values) != 2 or monoid is None or not starts_neutral(walk, values[1], monoid):
-        return [walk.not_modelled(r.type, f"'{op.name}' with this reducer or start value") for r in op.results]
-    operand, type_ = values[0], op.results[0].tensor
-    rank = type_.rank
+    types = [result.tensor for result in op.results]
+    if len(values) == 2 and monoid is not None and starts_neutral(walk, values[1], monoid):
+        inner, where, hidden = _window(op, values[0])
+        rel = walk.builder.relation(types[0].shape, [*walk.builder.device, *inner], where, exists=hidden)
+        if walk.store.set_equal(walk.store.domain(rel), walk.points(types[0])):
+            return [sum_over(walk, values[0], rel, monoid, types[0], steps=_steps(values[1]))]
+    return _windows_by_place(walk, op, values, types)
+
+
+def _windows_by_place(walk: Walk, op: Op, values: list[Val], types: list[TensorType]) -> list[AnyVal]:
+    """Any reducer: windows with the same elements at the same places."""
+    region, key = op.regions[0], region_key(op.regions[0], ANNOTATIONS)
+    rank, count = types[0].rank, len(values) // 2
+    sizes = tuple(op.attributes["window_dimensions"])
+    wide = [k for k in range(rank) if sizes[k] != 1]
+    inner, where, hidden = _window(op, values[0])
+    # the place in the window becomes further coordinates of the point
+    places = {name: f"i{rank + position}" for position, name in enumerate(hidden)}
+    text = [re.sub(r"\bk\d+\b", lambda found: places[found.group()], condition) for condition in where]
+    window = [sizes[k] for k in wide]
+    inside = walk.builder.linked([*types[0].shape, *window], inner, text)
+    if key is not None:
+        full_key = (op.name, key, sizes)
+        made = relate_windows(walk, region, full_key, values[:count], values[count:], inside, window, types)
+        if made is not None:
+            return made
+    return [walk.not_modelled(type_, f"'{op.name}' with this reducer or start value") for type_ in types]
+
+
+def _window(op: Op, operand: Val) -> tuple[list[str], list[str], list[str]]:
+    """Names x of the operand's index, constraints that tie them to the result's i and the window's k, and those k."""
+    rank = operand.type.rank
     sizes = op.attributes["window_dimensions"]
     strides = op.attributes.get("window_strides") or (1,) * rank
     dilations = op.attributes.get("window_dilations") or (1,) * rank
@@ -99,10 +128,7 @@ def relate_reduce_window(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
         where.append(f"0 <= k{k} < {sizes[k]}")
         terms = [(strides[k], f"i{k}"), (dilations[k], f"k{k}")]
         where.append(f"{affine([(base[k], f'x{k}')])} = {affine(terms, -low[k])}")
-    rel = walk.builder.relation(type_.shape, [*walk.builder.device, *inner], where, exists=hidden)
-    if not walk.store.set_equal(walk.store.domain(rel), walk.points(type_)):
-        return [walk.not_modelled(type_, f"'{op.name}' with a window that holds no element")]
-    return [sum_over(walk, operand, rel, monoid, type_, steps=_steps(values[1]))]
+    return inner, where, hidden
 
 
 RELATIONS = {

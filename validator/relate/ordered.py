@@ -14,14 +14,18 @@ insert it at least once. Theory: exact.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ..ops.record import Theory
 from ..read.ir import Region, TensorType
 from ..relation.build import names
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
-from .choosers import absorbs, laws_of
+from .choosers import Laws, absorbs, laws_of
+from .moves import piecewise
 from .sequences import Letters, Sequences, matching, restricted_to
 from .value import AnyVal, Piece, Val, strongest
 
@@ -73,18 +77,103 @@ def relate_ordered(
     full_key = ("ordered", key, start.key)
     values = [walk.close(value, f"operand of '{walk.op_name}'") for value in operands]
     sequences = _sequences(walk, values, full_key, start, read, row_rank)
+    walk.context.used("ordered reduction")
+    return _named(walk, full_key, values, sequences, types, laws)
+
+
+def relate_windows(
+    walk: Walk,
+    region: Region,
+    key: Hashable,
+    operands: Sequence[Val],
+    inits: Sequence[Val],
+    inside: Rel,
+    window: Sequence[int],
+    types: Sequence[TensorType],
+) -> list[AnyVal] | None:
+    """Reductions of windows by any reducer; `inside` relates (device, result index, place in the window) to points.
+
+    Lemma *equal windows*: a window is its elements and the start value where it lies in padding, as StableHLO defines
+    it, and windows of one size with the same elements at the same places give the same. Implementations may leave the
+    padding out, so a window with padding needs a neutral start value and is the same up to the sign of zero. None
+    where the start value is not one constant, or padding is not neutral for elements that are tried.
+    """
+    store = walk.store
+    start = _start(walk, inits)
+    if start is None:
+        return None
+    shape = (*types[0].shape, *window)
+    points = walk.builder.points(shape)
+    outside = store.restrict(walk.builder.moved(shape, []), store.set_minus(points, store.domain(inside)))
+    if not (store.empty(outside) or absorbs(region, _numbers(start)) or _seems_neutral(region, start)):
+        return None
+    values = []
+    for operand, init in zip(operands, inits, strict=True):
+        closed = walk.close(operand, f"operand of '{walk.op_name}'")
+        parts = [(inside, closed), (outside, init)]
+        made = piecewise(walk, parts, TensorType(shape, operand.type.dtype))
+        theory = closed.theory if store.empty(outside) else strongest([closed.theory, Theory.REASSOCIATED])
+        values.append(replace(made, theory=theory))
+    full_key = ("windows", key, start.key, tuple(window))
+    read = walk.builder.identity(shape)
+    sequences = _sequences(walk, values, full_key, None, read, len(window))
+    walk.context.used("equal windows")
+    return _named(walk, full_key, values, sequences, types, laws_of(region))
+
+
+def _seems_neutral(region: Region, start: Start) -> bool:
+    """Whether the reducer leaves a few elements as they are when it meets the start value on either side."""
+    # the evaluator's machine knows every op's record, and records know how they relate: imported when it is needed
+    from ..evaluate.arithmetic import Native
+    from ..evaluate.errors import EvaluationError
+    from ..evaluate.machine import Machine
+    from ..evaluate.numbers import STORAGE
+    from ..evaluate.regions import RegionCall
+
+    count = len(_TRIED)
+    types = [argument.tensor.dtype for argument in region.arguments[: len(start.atoms)]]
+    if len(region.arguments) != 2 * len(types) or any(not (t.is_float or t.is_integer or t.is_bool) for t in types):
+        return False
+    arithmetic = Native()
+    tried = [arithmetic.load(np.array(_TRIED).astype(STORAGE[dtype]), dtype) for dtype in types]
+    fixed = [
+        arithmetic.load(np.full(count, number).astype(STORAGE[dtype]), dtype)
+        for number, dtype in zip(_numbers(start), types, strict=True)
+    ]
+    with np.errstate(all="ignore"):
+        try:
+            left = Machine(count, arithmetic).call(RegionCall(region, [*fixed, *tried]))
+            right = Machine(count, arithmetic).call(RegionCall(region, [*tried, *fixed]))
+        except EvaluationError:
+            return False
+    return all(np.array_equal(a, b) for made in (left, right) for a, b in zip(made, tried, strict=True))
+
+
+_TRIED = (0, 1, 2, 3, 7, 60)
+
+
+def _named(
+    walk: Walk,
+    key: Hashable,
+    values: Sequence[Val],
+    sequences: Sequences,
+    types: Sequence[TensorType],
+    laws: Laws | None,
+) -> list[AnyVal]:
+    """The results by the terms that reduce the same sequences, or by a new term."""
     rest = sequences.domain
     found: list[tuple[tuple[Atom, ...], Rel]] = []
-    for term in walk.context.rows.get(full_key, ()):
-        match = matching(walk, sequences, term.sequences, rest, any_order=laws.commutative, any_count=laws.idempotent)
+    free = laws is not None and laws.associative and laws.commutative
+    often = free and laws is not None and laws.idempotent
+    for term in walk.context.rows.get(key, ()):
+        match = matching(walk, sequences, term.sequences, rest, any_order=free, any_count=often)
         if match is not None:
             found.append((term.atoms, match))
             rest = walk.store.set_minus(rest, walk.store.domain(match))
             if walk.store.set_empty(rest):
                 break
     if not walk.store.set_empty(rest):
-        found.append((_fresh(walk, full_key, values, sequences, rest, types), walk.store.identity_on(rest)))
-    walk.context.used("ordered reduction")
+        found.append((_fresh(walk, key, values, sequences, rest, types), walk.store.identity_on(rest)))
     theory = strongest([value.theory for value in values])
     results: list[AnyVal] = []
     for number, type_ in enumerate(types):
@@ -121,8 +210,13 @@ def _numbers(start: Start) -> list[float | int]:
     ]
 
 
-def _sequences(walk: Walk, values: Sequence[Val], key: Hashable, start: Start, read: Rel, row_rank: int) -> Sequences:
-    """What the reduction at each batch point reduces, start values left out and partial results taken apart."""
+def _sequences(
+    walk: Walk, values: Sequence[Val], key: Hashable, start: Start | None, read: Rel, row_rank: int
+) -> Sequences:
+    """What the reduction at each batch point reduces.
+
+    Where a start value is given, it is left out and partial results of the same reducer are taken apart.
+    """
     store = walk.store
     arity = read.arity_in - row_rank
     everything = store.domain(read)
@@ -145,9 +239,14 @@ def _sequences(walk: Walk, values: Sequence[Val], key: Hashable, start: Start, r
     parts: list[tuple[tuple[Atom, ...], Rel, int]] = []
     for atoms, rels, where in joints:
         covered = where if covered is None else store.set_union(covered, where)
-        kept = store.set_minus(where, _is_start(walk, start, atoms, rels, where))
-        if not store.set_empty(kept):
-            parts.extend(_taken_apart(walk, key, atoms, tuple(store.restrict(rel, kept) for rel in rels), row_rank))
+        kept = where if start is None else store.set_minus(where, _is_start(walk, start, atoms, rels, where))
+        if store.set_empty(kept):
+            continue
+        own = tuple(store.restrict(rel, kept) for rel in rels)
+        if start is None:
+            parts.append((atoms, _joint(walk, own), row_rank))
+        else:
+            parts.extend(_taken_apart(walk, key, atoms, own, row_rank))
     unknown = everything if covered is None else store.set_minus(everything, covered)
     domain = store.set_minus(domain, walk.leading(unknown, arity))
     depth = max((depth for _, _, depth in parts), default=row_rank)
@@ -191,10 +290,14 @@ def _taken_apart(
                 if not store.empty(rel):
                     made.append((letters.atoms, rel, depth + inner.depth))
             return made
+    return [(atoms, _joint(walk, rels), depth)]
+
+
+def _joint(walk: Walk, rels: Sequence[Rel]) -> Rel:
     joint = rels[0]
     for rel in rels[1:]:
-        joint = store.pair(joint, rel)
-    return [(atoms, joint, depth)]
+        joint = walk.store.pair(joint, rel)
+    return joint
 
 
 def _deepened(walk: Walk, rel: Rel, own: int, depth: int, domain: Dom) -> Rel:

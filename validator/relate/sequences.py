@@ -77,10 +77,12 @@ def matching(
         return None
     if not store.single_valued(match):
         starts = store.restrict_range(store.restrict(same, _first(walk, mine)), _first(walk, other))
-        for pairs in (starts, *parts):
+        aligned = _aligned(walk, mine, other)
+        places = [] if aligned is None else [store.meet(part, aligned) for part in parts]
+        for pairs in (starts, *places, *parts):
             narrowed = store.meet(match, points_of(pairs))
-            if not store.empty(narrowed):
-                match = narrowed
+            others = store.restrict(match, store.set_minus(store.domain(match), store.domain(narrowed)))
+            match = store.union(narrowed, others)
     if not store.single_valued(match):
         match = store.lexmin(match)
     match = store.restrict_range(match, other.domain)
@@ -121,13 +123,32 @@ def _differing(
     assert own is not None and needed is not None
     bad = walk.leading(store.set_minus(own, store.domain(partners)), mine.arity)
     if not (any_order and any_count) and not store.single_valued(partners):
-        partners = store.lexmin(partners)
+        partners = _chosen(walk, mine, other, partners)
     reached = store.compose(store.reverse(lead), partners)
     missed = store.minus(store.compose(match, needed), reached)
     bad = store.set_union(bad, store.domain(missed))
     if not (any_order and any_count):
         bad = store.set_union(bad, _disordered(walk, mine, other, partners, lead, any_order))
     return store.set_meet(bad, points)
+
+
+def _aligned(walk: Walk, mine: Sequences, other: Sequences) -> Rel | None:
+    """All pairs (b, position) → (b', position) of equal positions; None where those have other dimensions."""
+    if mine.depth != other.depth:
+        return None
+    b, c, k = names("b", mine.arity), names("c", other.arity), names("k", mine.depth)
+    return walk.store.rel(f"{{[{','.join([*b, *k])}] -> [{','.join([*c, *k])}]}}")
+
+
+def _chosen(walk: Walk, mine: Sequences, other: Sequences, partners: Rel) -> Rel:
+    """One partner of each position among several: the one at the same position, else the least."""
+    store = walk.store
+    if mine.depth == other.depth:
+        b, k = names("b", mine.arity), names("k", mine.depth)
+        straight = store.meet(partners, store.rel(f"{{[{','.join([*b, *k])}] -> [{','.join(k)}]}}"))
+        rest = store.set_minus(store.domain(partners), store.domain(straight))
+        partners = store.union(straight, store.restrict(partners, rest))
+    return store.lexmin(partners)
 
 
 def _first(walk: Walk, sequences: Sequences) -> Dom:
