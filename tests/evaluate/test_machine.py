@@ -11,7 +11,14 @@ import pytest
 from shardproof.validator.evaluate.arithmetic import Native, Wide
 from shardproof.validator.evaluate.errors import OutOfTime, TooLarge, UnsupportedOp
 from shardproof.validator.evaluate.inputs import Profile, boundary_integers, draw, extents
-from shardproof.validator.evaluate.layout import expected_shards, full_to_shards, shard, shards_to_full, unshard
+from shardproof.validator.evaluate.layout import (
+    expected_shards,
+    full_to_manual,
+    full_to_shards,
+    manual_to_full,
+    shard,
+    unshard,
+)
 from shardproof.validator.evaluate.machine import Machine
 from shardproof.validator.evaluate.regions import RegionCall
 from shardproof.validator.ops.registry import RECORDS
@@ -125,12 +132,24 @@ def test_more_tiles_than_elements():
 def test_manual_boundaries_take_each_devices_own_copy():
     sharding = tiled((2,), np.array([[0, 2], [3, 1]]))
     copies = np.arange(16).reshape(4, 4)
-    shards = full_to_shards(copies, sharding)
+    shards = full_to_manual(copies, sharding, (2,))
+    np.testing.assert_array_equal(shards, full_to_shards(copies, sharding))
     np.testing.assert_array_equal(shards, [[0, 1], [6, 7], [8, 9], [14, 15]])
-    back = shards_to_full(shards, sharding, (4,))
+    back = manual_to_full(shards, sharding, (4,))
     np.testing.assert_array_equal(back[0], [0, 1, 14, 15])
     np.testing.assert_array_equal(back[3], back[0])
     np.testing.assert_array_equal(back[1], [8, 9, 6, 7])
+
+
+def test_automatic_axes_stay_whole_inside_a_manual_region():
+    # Manual axis of 2 outside, automatic axis of 2 inside the one tiled dimension.
+    sharding = tiled((4,), np.array([[2], [0], [1], [3]]))
+    copies = np.arange(32).reshape(4, 8)
+    shards = full_to_manual(copies, sharding, (4,))
+    np.testing.assert_array_equal(shards[:, 0], [0, 8 + 4, 16, 24 + 4])
+    back = manual_to_full(shards, sharding, (8,))
+    np.testing.assert_array_equal(back[0], [0, 1, 2, 3, 28, 29, 30, 31])
+    np.testing.assert_array_equal(back[2], [16, 17, 18, 19, 12, 13, 14, 15])
 
 
 def test_markings_without_a_layout_are_refused():

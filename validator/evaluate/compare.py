@@ -286,7 +286,7 @@ def _simpler(current: list[np.ndarray], k: int) -> Iterator[np.ndarray]:
     if not current[k].any():
         return
     if current[k].dtype.kind not in "iubc":
-        yield np.rint(current[k].astype(np.float64)).astype(current[k].dtype)
+        yield (np.rint(current[k].astype(np.float64)) + 0.0).astype(current[k].dtype)
     size = current[k].size
     block = size // 2
     while block and size // block <= 64:

@@ -82,7 +82,7 @@ def unshard(shards: np.ndarray, sharding: Sharding | None, shape: tuple[int, ...
 
 
 def full_to_shards(copies: np.ndarray, sharding: Sharding | None) -> np.ndarray:
-    """At a manual boundary: each device's shard of its own copy of the whole tensor, padding zero."""
+    """Each device's shard of its own copy of the whole tensor, padding zero."""
     tiling = _checked(sharding, copies.shape[0])
     if tiling is None:
         return copies
@@ -93,18 +93,58 @@ def full_to_shards(copies: np.ndarray, sharding: Sharding | None) -> np.ndarray:
     return shards
 
 
-def shards_to_full(shards: np.ndarray, sharding: Sharding, shape: tuple[int, ...]) -> np.ndarray:
-    """At a manual boundary: the whole tensor as each device sees it.
+def _places(sharding: Sharding, num_devices: int, split: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Every device's coordinates [devices, 2 * rank + 1], and the device at each coordinate.
 
-    Where several devices hold a tile, a device takes the copy with its own copy number, its own shard included.
+    Along dimension k a device has the number of its manual shard, of which there are `split[k]`, and that of its tile
+    inside the shard; the last coordinate numbers the devices that hold the same tile, manual subgroups included.
     """
-    tiling = _checked(sharding, shards.shape[0])
-    if tiling is None:
+    assert sharding.devices is not None
+    shape = [extent for tiles, parts in zip(sharding.tiles, split, strict=True) for extent in (parts, tiles // parts)]
+    table = sharding.devices.reshape(*shape, -1)
+    coordinates = np.empty((num_devices, table.ndim), np.int64)
+    coordinates[table.reshape(-1)] = np.stack(np.unravel_index(np.arange(table.size), table.shape), axis=1)
+    return coordinates, table
+
+
+def _manual_split(whole: tuple[int, ...], part: tuple[int, ...], sharding: Sharding, name: str) -> tuple[int, ...]:
+    """Into how many manual shards each dimension is cut."""
+    split = tuple(extent // local if local else 1 for extent, local in zip(whole, part, strict=True))
+    even = all(parts * local == extent for parts, local, extent in zip(split, part, whole, strict=True))
+    tiles = sharding.tiles if sharding.devices is not None else ()
+    fits = len(tiles) == len(split) and all(n % parts == 0 for n, parts in zip(tiles, split, strict=True))
+    if not even or not fits:
+        raise UnsupportedOp(name, f"of {list(whole)} and {list(part)} with sharding '{sharding.text}'")
+    return split
+
+
+def full_to_manual(copies: np.ndarray, sharding: Sharding, shape: tuple[int, ...]) -> np.ndarray:
+    """Each device's manual shard, of the given shape, of its own copy of the whole tensor.
+
+    Tiles inside a manual shard belong to axes that stay automatic: every device still holds all of them.
+    """
+    if copies.shape[1:] == shape:
+        return copies
+    split = _manual_split(copies.shape[1:], shape, sharding, "SPMDFullToShardShape")
+    coordinates, _ = _places(sharding, copies.shape[0], split)
+    shards = np.empty((copies.shape[0], *shape), copies.dtype)
+    for device, place in enumerate(coordinates):
+        window = (slice(part * size, (part + 1) * size) for part, size in zip(place[:-1:2], shape, strict=True))
+        shards[device] = copies[(device, *window)]
+    return shards
+
+
+def manual_to_full(shards: np.ndarray, sharding: Sharding, shape: tuple[int, ...]) -> np.ndarray:
+    """The whole tensor as each device sees it: manual shards of the devices that differ from it in nothing else."""
+    if shards.shape[1:] == shape:
         return shards
-    assert tiling.devices is not None
-    copies = tiling.devices.reshape(-1, tiling.devices.size // max(1, int(np.prod(tiling.tiles, dtype=np.int64))))
+    local = shards.shape[1:]
+    split = _manual_split(shape, local, sharding, "SPMDShardToFullShape")
+    coordinates, table = _places(sharding, shards.shape[0], split)
     whole = np.empty((shards.shape[0], *shape), shards.dtype)
-    for devices, window, inner in _tiles(shape, tiling):
-        for number, device in enumerate(devices):
-            whole[(copies[:, number], *window)] = shards[(device, *inner)]
+    for part in np.ndindex(*split):
+        window = tuple(slice(number * size, (number + 1) * size) for number, size in zip(part, local, strict=True))
+        there = coordinates.copy()
+        there[:, :-1:2] = part
+        whole[(slice(None), *window)] = shards[table[tuple(there.T)]]
     return whole

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..evaluate.regions import Evaluation, RegionCall, merge_lanes, select_lanes
+from ..evaluate.regions import Evaluation, RegionCall, merge_lanes, run_elementwise, select_lanes
 from ..read.ir import Op, TensorType, TupleType, Type
 from .annotations import ANNOTATIONS
 from .record import Family, OpRecord
@@ -43,6 +43,14 @@ def evaluate_if(machine: Machine, op: Op, operands: list[Any]) -> Evaluation:
     return _branch(machine, op, np.where(operands[0], 0, 1))
 
 
+def evaluate_map(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
+    return run_elementwise(machine, op.regions[0], operands)
+
+
+def evaluate_fusion(machine: Machine, op: Op, operands: list[Any]) -> Evaluation:
+    return (yield RegionCall(op.regions[0], operands))
+
+
 def _branch(machine: Machine, op: Op, chosen: np.ndarray) -> Evaluation:
     """Run in every lane the region it chose."""
     taken = np.unique(chosen)
@@ -66,12 +74,20 @@ def _blank(machine: Machine, type_: Type) -> Any:
     return None
 
 
-def _record(name: str, doc: str, evaluate: Any) -> OpRecord:
-    return OpRecord(name=name, family=Family.CONTROL, doc=doc, evaluate=evaluate, ignored=ANNOTATIONS)
+def _record(name: str, doc: str, evaluate: Any, *ignored: str) -> OpRecord:
+    return OpRecord(name=name, family=Family.CONTROL, doc=doc, evaluate=evaluate, ignored=ANNOTATIONS | {*ignored})
 
 
 RECORDS: tuple[OpRecord, ...] = (
     _record("stablehlo.while", "the body repeated while the condition holds", evaluate_while),
     _record("stablehlo.case", "the region an index chooses, the last one if it is out of range", evaluate_case),
     _record("stablehlo.if", "the first region where the predicate holds, else the second", evaluate_if),
+    _record("stablehlo.map", "the region applied to every element", evaluate_map, "dimensions"),
+    _record(
+        "mhlo.fusion",
+        "the region, compiled as one kernel",
+        evaluate_fusion,
+        "fusion_kind",
+        "output_operand_aliasing",
+    ),
 )

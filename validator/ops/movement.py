@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..evaluate.errors import UnsupportedOp
 from ..read.ir import Op
 from .annotations import ANNOTATIONS
 from .record import Family, OpRecord
@@ -54,6 +55,17 @@ def evaluate_broadcast(machine: Machine, op: Op, operands: list[Any]) -> list[An
     new = target.rank - op.operands[0].tensor.rank
     arranged = operands[0].reshape(machine.lanes, *(1,) * new, *op.operands[0].tensor.shape)
     return [np.broadcast_to(arranged, (machine.lanes, *target.shape))]
+
+
+def evaluate_bitcast(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
+    """Layouts list dimensions from minor to major; the elements stay in their physical order."""
+    source, target = op.operands[0].tensor, op.results[0].tensor
+    if source.dtype is not target.dtype:
+        raise UnsupportedOp(op.name, f"of '{source}' as '{target}'")
+    physical, order = ([int(d) for d in reversed(op.attributes[name])] for name in ("source_layout", "result_layout"))
+    laid_out = operands[0].transpose(0, *(d + 1 for d in physical))
+    placed = laid_out.reshape(machine.lanes, *(target.shape[d] for d in order))
+    return [placed.transpose(0, *(int(d) + 1 for d in np.argsort(order)))]
 
 
 def evaluate_transpose(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
@@ -152,6 +164,14 @@ RECORDS: tuple[OpRecord, ...] = (
     ),
     _record("stablehlo.partition_id", "number of this device's partition", evaluate_partition_id),
     _record("stablehlo.replica_id", "number of this device's replica", evaluate_replica_id),
+    OpRecord(
+        name="mhlo.bitcast",
+        family=Family.MOVEMENT,
+        doc="the same memory in another shape and layout",
+        evaluate=evaluate_bitcast,
+        attributes=frozenset({"result_layout", "source_layout"}),
+        ignored=ANNOTATIONS - {"result_layout"},
+    ),
     _record(
         "mhlo.copy",
         "the operand in another layout",

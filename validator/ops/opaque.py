@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..evaluate.errors import UnsupportedOp
-from ..evaluate.layout import full_to_shards, shards_to_full
+from ..evaluate.layout import full_to_manual, manual_to_full
 from ..evaluate.linear_algebra import cholesky, triangular_solve
 from ..evaluate.sorting import top_k_rows
 from ..read.ir import Op, TensorType, TupleType
@@ -35,25 +35,25 @@ def evaluate_identity(machine: Machine, op: Op, operands: list[Any]) -> list[Any
 
 
 def _manual_sharding(machine: Machine, op: Op, given: Sharding | None) -> Sharding:
-    """The sharding a manual boundary cuts by, which must be whole: no manual or unreduced rest."""
-    if given is None or given.kind not in (ShardingKind.TILED, ShardingKind.REPLICATED):
-        text = "none" if given is None else given.text
-        raise UnsupportedOp(str(op.attributes["call_target_name"]), f"with sharding '{text}'")
-    machine.require_together(str(op.attributes["call_target_name"]))
+    """The sharding a manual boundary cuts by; it may have manual subgroups already, but nothing else out of the way."""
+    target = str(op.attributes["call_target_name"])
+    machine.require_together(target)
+    if given is None:
+        return Sharding(ShardingKind.REPLICATED, "none")
+    manual = given.kind is ShardingKind.UNSUPPORTED and set(given.marked) == {"manual"}
+    if given.kind not in (ShardingKind.TILED, ShardingKind.REPLICATED, ShardingKind.MANUAL) and not manual:
+        raise UnsupportedOp(target, f"with sharding '{given.text}'")
     return given
 
 
 def evaluate_full_to_shard(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     sharding = _manual_sharding(machine, op, machine.shardings.get(op.operands[0].number))
-    shards = full_to_shards(operands[0], sharding)
-    if shards.shape[1:] != op.results[0].tensor.shape:
-        raise UnsupportedOp("SPMDFullToShardShape", f"with sharding '{sharding.text}' of uneven or partial shards")
-    return [shards]
+    return [full_to_manual(operands[0], sharding, op.results[0].tensor.shape)]
 
 
 def evaluate_shard_to_full(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     sharding = _manual_sharding(machine, op, op.shardings[0] if op.shardings else None)
-    return [shards_to_full(operands[0], sharding, op.results[0].tensor.shape)]
+    return [manual_to_full(operands[0], sharding, op.results[0].tensor.shape)]
 
 
 def _column_major(op: Op) -> None:
