@@ -8,7 +8,9 @@ ANNOTATIONS = frozenset(
         "mhlo.sharding",
         "operand_layouts",
         "result_layout",
+        "operand_tilings",
         "result_layouts",
+        "result_tilings",
         "sdy.sharding",
         "xla_shape",
     }

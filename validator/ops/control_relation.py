@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from ..relate.branches import relate_branches
 from ..relate.loops import relate_loop
+from ..relate.manual import relate_manual_computation
 
 RELATIONS = {
+    "sdy.manual_computation": relate_manual_computation,
     "stablehlo.while": relate_loop,
     "stablehlo.case": relate_branches,
     "stablehlo.if": relate_branches,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..read.ir import Op, TensorType, TupleType
 from ..relate.keys import frozen, frozen_attributes
+from ..relate.manual import enter, leave
 from ..relate.rows import RowOperand, relate_rows
 from ..relate.value import AnyVal, TokenVal, TupleVal, Val
 from ..relation.build import names
@@ -88,6 +89,11 @@ def relate_custom_call(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]
         and not isinstance(op.results[0].type, TupleType)
     ):
         return values
+    if contract is Contract.MANUAL and walk.is_original and len(tensors) == 1 == len(op.results):
+        boundary = walk.shardings.get(op.operands[0].number) if target == "SPMDFullToShardShape" else None
+        if target == "SPMDFullToShardShape":
+            return [enter(walk, tensors[0], boundary, op.results[0].tensor)]
+        return [leave(walk, tensors[0], op.shardings[0] if op.shardings else None, op.results[0].tensor)]
     effect = bool(op.attributes.get("has_side_effect", False))
     if contract is Contract.MANUAL or effect or types is None or len(tensors) != len(values):
         return [walk.not_modelled(r.type, f"custom call '{target}'") for r in op.results]

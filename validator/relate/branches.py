@@ -31,7 +31,7 @@ def relate_branches(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
     branches: list[list[AnyVal]] = []
     for region in op.regions:
         walk.region(region)
-        branches.append([walk.env[result.number] for result in region.results])
+        branches.append(walk.results_of(region))
     results: list[AnyVal] = []
     for number, result in enumerate(op.results):
         type_ = result.tensor

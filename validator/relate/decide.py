@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ops.record import Theory
-from ..read.ir import Program, Result
-from ..read.shardings import Sharding
+from ..read.ir import Program
+from ..read.shardings import Sharding, ShardingKind
 from ..relation.build import Builder
 from ..relation.mesh import NO_DEVICES
 from ..relation.store import Rel, RelationLimitError
@@ -14,9 +14,10 @@ from .atoms import Atom, AtomKind
 from .bridge import Bridge
 from .context import Context
 from .layout import layout, mesh_for, regions
+from .manual import BOUNDARIES, is_inside
 from .outputs import Comparison, compare_result
 from .value import AnyVal, Piece, Val
-from .walk import Origin, Walk, WalkTimeoutError
+from .walk import DEVICE_NUMBERS, Origin, Walk, WalkTimeoutError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,23 +61,32 @@ def decide(
     )
     blocked = ("",) * len(before.results)
     nothing = (None,) * len(before.results)
-    if before.num_devices > 1 and _holds_device_values(before):
-        blocked = ("device values in the before program",) * len(before.results)
-        return Decision(nothing, blocked, nothing, original, device)
+    original.num_partitions = before.num_partitions
+    stages = _both_on_devices(before, after)
+    if stages:
+        original.builder = device.builder
+    elif before.num_devices > 1:
+        original.inner = device.builder
     for spec, implementation in zip(before.results, after.results, strict=True):
         local = implementation.value.tensor.shape
         rel = _layout(device, spec.value.tensor.shape, spec.sharding, local)
         if not isinstance(rel, str):
             _remember_layout(device, spec.value.tensor.shape, local, rel)
     try:
-        expected = original.run(before, _logical_parameters(original, before))
-        actual = device.run(after, _device_parameters(original, device, before, after))
+        expected = original.run(before, _own_parameters(original, before))
+        given = _own_parameters(device, after) if stages else _device_parameters(original, device, before, after)
+        actual = device.run(after, given)
     except WalkTimeoutError:
         return Decision(nothing, blocked, nothing, original, device, out_of_time=True)
     comparisons: list[Comparison | None] = []
     missing, stops = [], []
     for spec, implementation, want, have in zip(before.results, after.results, expected, actual, strict=True):
-        comparison, problem = _result(original, device, spec, implementation, want, have)
+        local = implementation.value.tensor.shape
+        if stages:
+            demanded: Rel | str = device.builder.identity(local)
+        else:
+            demanded = _layout(device, spec.value.tensor.shape, spec.sharding, local)
+        comparison, problem = _result(original, device, demanded, want, have)
         comparisons.append(comparison)
         atoms = [] if comparison is None or comparison.proved else _closure(_roots(comparison, have))
         problem = problem or _unsupported(original, device, atoms)
@@ -87,19 +97,35 @@ def decide(
     return Decision(tuple(comparisons), tuple(missing), tuple(stops), original, device)
 
 
-def _holds_device_values(program: Program) -> bool:
-    """Manual regions and collectives in the original hold a value a device, which the logical walk does not model."""
-    names = {"stablehlo.partition_id", "stablehlo.replica_id", "stablehlo.collective_permute"}
-    return any(
-        op.name in names or "replica_groups" in op.attributes for region in regions(program.body) for op in region.ops
-    )
+def _both_on_devices(before: Program, after: Program) -> bool:
+    """Whether the programs are two stages of one device program: both hold device values from end to end.
+
+    The original then has collectives or device numbers, and no boundary between logical and device values.
+    """
+    if before.num_devices == 1 or before.num_devices != after.num_devices:
+        return False
+    ops = [op for region in regions(before.body) for op in region.ops]
+    if any(op.name == "sdy.manual_computation" or op.attributes.get("call_target_name") in BOUNDARIES for op in ops):
+        return False
+    if any(op.name in DEVICE_NUMBERS or _EXCHANGES & op.attributes.keys() for op in ops):
+        return True
+    ours, theirs = (*before.parameters, *before.results), (*after.parameters, *after.results)
+    shapes = [(a.value.type, b.value.type) for a, b in zip(ours, theirs, strict=True)]
+    cut = any(s.sharding is not None and s.sharding.kind is ShardingKind.TILED for s in ours)
+    return cut and all(mine == other for mine, other in shapes)
 
 
-def _logical_parameters(walk: Walk, program: Program) -> list[AnyVal]:
+_EXCHANGES = frozenset({"replica_groups", "source_target_pairs"})
+"""Attributes of the ops that exchange data between devices."""
+
+
+def _own_parameters(walk: Walk, program: Program) -> list[AnyVal]:
+    """Each parameter as itself: the logical tensor, or between two device programs what each device holds."""
     values: list[AnyVal] = []
     for number, parameter in enumerate(program.parameters):
         type_ = parameter.value.tensor
-        atom = walk.context.atoms.make(AtomKind.PARAMETER, type_.dtype, type_.rank, number, label=parameter.label)
+        arity = len(walk.mesh.sizes) + type_.rank
+        atom = walk.context.atoms.make(AtomKind.PARAMETER, type_.dtype, arity, number, label=parameter.label)
         values.append(Val(type_, (Piece(atom, walk.builder.identity(type_.shape)),), walk.points(type_)))
     return values
 
@@ -134,13 +160,14 @@ def _remember_layout(device: Walk, shape: tuple[int, ...], local: tuple[int, ...
 
 
 def _result(
-    original: Walk, device: Walk, spec: Result, implementation: Result, want: AnyVal, have: AnyVal
+    original: Walk, device: Walk, demanded: Rel | str, want: AnyVal, have: AnyVal
 ) -> tuple[Comparison | None, str]:
     if not isinstance(want, Val) or not isinstance(have, Val):
         return None, "a result that is no tensor"
-    if spec.value.tensor.dtype is not implementation.value.tensor.dtype:
-        return Comparison(False, want.theory, f"has another element type than '{spec.value.tensor.dtype.value}'"), ""
-    demanded = _layout(device, spec.value.tensor.shape, spec.sharding, implementation.value.tensor.shape)
+    if want.type.dtype is not have.type.dtype:
+        return Comparison(False, want.theory, f"has another element type than '{want.type.dtype.value}'"), ""
+    if original.inner is not None and is_inside(want):
+        return None, "a result that is a device value"
     if isinstance(demanded, str):
         return None, f"result {demanded}"
     try:

@@ -85,7 +85,7 @@ def _vectors(before: Program, after: Program, count: int) -> Iterator[np.ndarray
             seen.add(sharding.text)
             if sharding.kind is ShardingKind.TILED:
                 yield from tile_vectors(sharding)
-    for region in regions(after.body):
+    for region in (*regions(before.body), *regions(after.body)):
         for op in region.ops:
             groups = op.attributes.get("replica_groups")
             if isinstance(groups, DeviceGroups) and groups.table.size == count:

@@ -115,7 +115,7 @@ def _region(walk: Walk, op: Op, number: int, arguments: Sequence[AnyVal]) -> lis
     for argument, value in zip(region.arguments, arguments, strict=True):
         walk.env[argument.number] = value
     walk.region(region)
-    return [walk.env[result.number] for result in region.results]
+    return walk.results_of(region)
 
 
 def _counter_ranges(

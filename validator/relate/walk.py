@@ -15,8 +15,10 @@ import numpy as np
 
 from ..evaluate.arithmetic import Native
 from ..evaluate.machine import Machine
+from ..ops.record import OpRecord
 from ..ops.registry import RECORDS
 from ..read.ir import DType, Op, Program, Region, TensorType, TokenType, TupleType, Type
+from ..read.shardings import Sharding
 from ..relation.build import Builder, names
 from ..relation.mesh import Mesh
 from ..relation.store import Dom, Rel, RelationLimitError
@@ -25,6 +27,7 @@ from .context import Context, exact_integers
 from .fold import name_value, resolve
 from .guards import split_guarded
 from .keys import frozen_attributes
+from .manual import is_inside, lifted
 from .monoid import Monoid
 from .value import AnyVal, Piece, TokenVal, TupleVal, Val
 
@@ -33,6 +36,9 @@ MAX_PIECES = 96
 
 KNOWN_ELEMENTS = 8
 """Integer values of at most this many elements a device that depend on no input are computed, not related."""
+
+
+DEVICE_NUMBERS = frozenset({"stablehlo.partition_id", "stablehlo.replica_id"})
 
 
 class WalkTimeoutError(Exception):
@@ -61,10 +67,14 @@ class Walk:
     origins: dict[int, Origin] = field(default_factory=dict)
     unsupported: dict[int, str] = field(default_factory=dict)
     """By atom number: constructs that are not modelled and the value that stands for them."""
+    inner: Builder | None = None
+    """For an original that itself runs on devices: builds the points of its manual regions."""
+    shardings: dict[int, Sharding | None] = field(default_factory=dict)
+    """The sharding that the program names for a value, where it names one."""
     op: Op | None = None
     reason: str = ""
     ops_walked: int = 0
-    _machine: Machine | None = None
+    _machines: dict[int, Machine] = field(default_factory=dict)
 
     # names and limits -----------------------------------------------------------------------------------------------
 
@@ -169,7 +179,7 @@ class Walk:
         return Val(type_, (self.constant_piece(np.asarray(number), dtype, domain),), domain)
 
     def operation_of(self, atom: Atom) -> tuple[str, Mapping[str, Any], list[Rel | None]] | None:
-        """For a LIFT atom of an op: its name, attributes and, per operand, the relation from its index to that one's."""
+        """For a LIFT atom of an op: its name, attributes and how it reads each operand, by relation from its indices."""
         key, _, pattern = atom.key[2] if not atom.rels else atom.data[1]
         if not (isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], tuple)):
             return None
@@ -258,6 +268,8 @@ class Walk:
 
     def run(self, program: Program, arguments: Sequence[AnyVal]) -> list[AnyVal]:
         """Walk the whole program; the results' relations in the order of `program.results`."""
+        for parameter in program.parameters:
+            self.shardings[parameter.value.number] = parameter.sharding
         for parameter, argument in zip(program.parameters, arguments, strict=True):
             self.env[parameter.value.number] = argument
         self.region(program.body)
@@ -276,6 +288,15 @@ class Walk:
             self.ops_walked += 1
             for value, result in zip(op.results, results, strict=True):
                 self.env[value.number] = result
+            for value, sharding in zip(op.results, op.shardings, strict=False):
+                self.shardings[value.number] = sharding
+
+    def results_of(self, region: Region) -> list[AnyVal]:
+        """What a region that was walked returns; inside a manual region everything is a device value."""
+        values = [self.env[result.number] for result in region.results]
+        if self.inner is not None and self.builder is self.inner:
+            return [lifted(self, value, self.inner) for value in values]
+        return values
 
     def _relate(self, op: Op) -> list[AnyVal]:
         record = RECORDS.get(op.name)
@@ -285,6 +306,18 @@ class Walk:
         if unknown:
             return [self.not_modelled(r.type, f"attribute '{unknown[0]}' of '{op.name}'") for r in op.results]
         operands = [self.env[operand.number] for operand in op.operands]
+        if self.inner is None:
+            return self._relate_modelled(op, record, operands)
+        outer = self.builder
+        if op.name in DEVICE_NUMBERS or any(is_inside(operand) for operand in operands):
+            operands = [lifted(self, operand, self.inner) for operand in operands]
+            self.builder = self.inner
+        try:
+            return self._relate_modelled(op, record, operands)
+        finally:
+            self.builder = outer
+
+    def _relate_modelled(self, op: Op, record: OpRecord, operands: list[AnyVal]) -> list[AnyVal]:
         known = self._computed(op, operands)
         if known is not None:
             return [known]
@@ -316,14 +349,16 @@ class Walk:
             if not isinstance(operand, Val) or operand.known is None:
                 return None
             arrays.append(operand.known)
-        if not arrays and (self.is_original or op.name not in ("stablehlo.partition_id", "stablehlo.replica_id")):
-            # the original is one program on logical tensors: a device number in it has no meaning here
+        if not arrays and (op.name not in DEVICE_NUMBERS or (self.is_original and not self.mesh.sizes)):
+            # outside its manual regions the original computes logical tensors: no device has a number there
             return None
         devices = self.mesh.num_devices
         whole = [np.broadcast_to(array, (devices, *array.shape[1:])) for array in arrays]
-        if self._machine is None:
-            self._machine = Machine(devices, Native(), num_partitions=self.num_partitions)
-        result = np.asarray(self._machine.evaluate(op, whole)[0])
+        machine = self._machines.get(devices)
+        if machine is None:
+            partitions = self.num_partitions if devices > 1 else 1
+            machine = self._machines[devices] = Machine(devices, Native(), num_partitions=partitions)
+        result = np.asarray(machine.evaluate(op, whole)[0])
         return self.known_value(result, type_)
 
     def known_value(self, array: np.ndarray, type_: TensorType) -> Val | None:
