@@ -103,5 +103,4 @@ RELATIONS = {
     "stablehlo.triangular_solve": relate_trailing_rows(2),
     "stablehlo.fft": relate_fft,
     "stablehlo.rng_bit_generator": relate_whole,
-    "stablehlo.select_and_scatter": relate_whole,
 }

@@ -9,8 +9,9 @@ from ..read.ir import Op, TensorType
 from ..relate.atoms import AtomKind
 from ..relate.keys import region_key
 from ..relate.monoid import Monoid, monoid_of_region
-from ..relate.ordered import relate_ordered, relate_windows
+from ..relate.ordered import constant_start, relate_ordered, relate_windows
 from ..relate.rows import RowOperand, relate_rows
+from ..relate.selecting import relate_selected
 from ..relate.sums import sum_over
 from ..relate.value import AnyVal, Val
 from ..relation.build import affine, names
@@ -109,6 +110,25 @@ def _windows_by_place(walk: Walk, op: Op, values: list[Val], types: list[TensorT
     return [walk.not_modelled(type_, f"'{op.name}' with this reducer or start value") for type_ in types]
 
 
+def relate_select_and_scatter(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
+    operand, source, init = values
+    select, scatter = op.regions
+    rank = operand.type.rank
+    keys = region_key(select, ANNOTATIONS), region_key(scatter, ANNOTATIONS)
+    start = constant_start(walk, [init])
+    if None in keys or start is None:
+        return [walk.not_modelled(op.results[0].type, f"'{op.name}' that reads outer values or starts from data")]
+    sizes = tuple(op.attributes.get("window_dimensions") or (1,) * rank)
+    strides = op.attributes.get("window_strides") or (1,) * rank
+    padding = op.attributes.get("padding")
+    low = [int(padding[k][0]) if padding is not None else 0 for k in range(rank)]
+    monoid = monoid_of_region(scatter)
+    if monoid is not None and not starts_neutral(walk, init, monoid):
+        monoid = None
+    window = list(zip(sizes, strides, low, strict=True))
+    return [relate_selected(walk, (op.name, keys, start.key, sizes), operand, source, init, window, monoid)]
+
+
 def _window(op: Op, operand: Val) -> tuple[list[str], list[str], list[str]]:
     """Names x of the operand's index, constraints that tie them to the result's i and the window's k, and those k."""
     rank = operand.type.rank
@@ -134,4 +154,5 @@ def _window(op: Op, operand: Val) -> tuple[list[str], list[str], list[str]]:
 RELATIONS = {
     "stablehlo.reduce": relate_reduce,
     "stablehlo.reduce_window": relate_reduce_window,
+    "stablehlo.select_and_scatter": relate_select_and_scatter,
 }

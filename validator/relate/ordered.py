@@ -70,7 +70,7 @@ def relate_ordered(
 
     `read` relates (device, batch index, row index) to the operands' points.
     """
-    start = _start(walk, inits)
+    start = constant_start(walk, inits)
     laws = laws_of(region)
     if start is None or laws is None or not laws.associative or not absorbs(region, _numbers(start)):
         return None
@@ -99,7 +99,7 @@ def relate_windows(
     where the start value is not one constant, or padding is not neutral for elements that are tried.
     """
     store = walk.store
-    start = _start(walk, inits)
+    start = constant_start(walk, inits)
     if start is None:
         return None
     shape = (*types[0].shape, *window)
@@ -118,7 +118,7 @@ def relate_windows(
     read = walk.builder.identity(shape)
     sequences = _sequences(walk, values, full_key, None, read, len(window))
     walk.context.used("equal windows")
-    return _named(walk, full_key, values, sequences, types, laws_of(region))
+    return _named(walk, full_key, values, sequences, types, laws_of(region), in_place=True)
 
 
 def _seems_neutral(region: Region, start: Start) -> bool:
@@ -159,6 +159,8 @@ def _named(
     sequences: Sequences,
     types: Sequence[TensorType],
     laws: Laws | None,
+    *,
+    in_place: bool = False,
 ) -> list[AnyVal]:
     """The results by the terms that reduce the same sequences, or by a new term."""
     rest = sequences.domain
@@ -166,7 +168,9 @@ def _named(
     free = laws is not None and laws.associative and laws.commutative
     often = free and laws is not None and laws.idempotent
     for term in walk.context.rows.get(key, ()):
-        match = matching(walk, sequences, term.sequences, rest, any_order=free, any_count=often)
+        match = matching(
+            walk, sequences, term.sequences, rest, any_order=free, any_count=often, in_place=in_place and not free
+        )
         if match is not None:
             found.append((term.atoms, match))
             rest = walk.store.set_minus(rest, walk.store.domain(match))
@@ -182,7 +186,7 @@ def _named(
     return results
 
 
-def _start(walk: Walk, inits: Sequence[Val]) -> Start | None:
+def constant_start(walk: Walk, inits: Sequence[Val]) -> Start | None:
     """The start value where it is one constant tuple, else None."""
     atoms, integers = [], []
     for init in inits:

@@ -51,9 +51,20 @@ def restricted_to(walk: Walk, sequences: Sequences, domain: Dom) -> Sequences:
 
 
 def matching(
-    walk: Walk, mine: Sequences, other: Sequences, domain: Dom, *, any_order: bool, any_count: bool
+    walk: Walk,
+    mine: Sequences,
+    other: Sequences,
+    domain: Dom,
+    *,
+    any_order: bool = False,
+    any_count: bool = False,
+    in_place: bool = False,
 ) -> Rel | None:
-    """A single-valued m of batch points with equal sequences everywhere on its domain."""
+    """A single-valued m of batch points with equal sequences everywhere on its domain.
+
+    `in_place` asks for equal elements at equal positions, `any_order` for the same elements in some order, and
+    `any_count` besides lets an element occur any number of times.
+    """
     store = walk.store
     theirs = {letters.atoms: letters.rel for letters in other.letters}
     parts = [
@@ -66,6 +77,12 @@ def matching(
         same = part if same is None else store.union(same, part)
     if same is None:
         return None
+    if in_place:
+        aligned = _aligned(walk, mine, other)
+        if aligned is None:
+            return None
+        same = store.meet(same, aligned)
+        parts = [store.meet(part, aligned) for part in parts]
     lead = walk.leading_map(mine.arity + mine.depth, mine.arity)
     back = store.reverse(lead)
 
@@ -77,9 +94,7 @@ def matching(
         return None
     if not store.single_valued(match):
         starts = store.restrict_range(store.restrict(same, _first(walk, mine)), _first(walk, other))
-        aligned = _aligned(walk, mine, other)
-        places = [] if aligned is None else [store.meet(part, aligned) for part in parts]
-        for pairs in (starts, *places, *parts):
+        for pairs in (starts, *parts):
             narrowed = store.meet(match, points_of(pairs))
             others = store.restrict(match, store.set_minus(store.domain(match), store.domain(narrowed)))
             match = store.union(narrowed, others)
@@ -123,7 +138,7 @@ def _differing(
     assert own is not None and needed is not None
     bad = walk.leading(store.set_minus(own, store.domain(partners)), mine.arity)
     if not (any_order and any_count) and not store.single_valued(partners):
-        partners = _chosen(walk, mine, other, partners)
+        partners = store.lexmin(partners)
     reached = store.compose(store.reverse(lead), partners)
     missed = store.minus(store.compose(match, needed), reached)
     bad = store.set_union(bad, store.domain(missed))
@@ -138,17 +153,6 @@ def _aligned(walk: Walk, mine: Sequences, other: Sequences) -> Rel | None:
         return None
     b, c, k = names("b", mine.arity), names("c", other.arity), names("k", mine.depth)
     return walk.store.rel(f"{{[{','.join([*b, *k])}] -> [{','.join([*c, *k])}]}}")
-
-
-def _chosen(walk: Walk, mine: Sequences, other: Sequences, partners: Rel) -> Rel:
-    """One partner of each position among several: the one at the same position, else the least."""
-    store = walk.store
-    if mine.depth == other.depth:
-        b, k = names("b", mine.arity), names("k", mine.depth)
-        straight = store.meet(partners, store.rel(f"{{[{','.join([*b, *k])}] -> [{','.join(k)}]}}"))
-        rest = store.set_minus(store.domain(partners), store.domain(straight))
-        partners = store.union(straight, store.restrict(partners, rest))
-    return store.lexmin(partners)
 
 
 def _first(walk: Walk, sequences: Sequences) -> Dom:
