@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shardproof.validator.evaluate.compare import Counterexample, replay, search_counterexample
-from shardproof.validator.evaluate.errors import UnsupportedOp
+from shardproof.validator.evaluate.errors import NoLayout, UnsupportedOp
 from shardproof.validator.evaluate.layouts import PerDeviceLayouts, ShardedLayouts, layouts_of
 from shardproof.validator.read import read_program
 from shardproof.validator.read.ir import Program, TensorType
@@ -316,6 +316,37 @@ def test_manual_regions_of_the_original_run_on_all_devices():
     assert search(spec, local("multiply")) is not None
 
 
+def test_manual_computations_of_the_user_level_program():
+    spec = read_program("""
+    module @user attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 4 : i32} {
+      sdy.mesh @mesh = <["a"=2, "b"=2]>
+      func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}"})
+          -> (tensor<8xf32> {mhlo.sharding = "{devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}"}) {
+        %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"b"}]>] out_shardings=[<@mesh, [{"b"}]>]
+            manual_axes={"b"} (%s: tensor<4xf32>) {
+          %1 = "stablehlo.collective_permute"(%s) {source_target_pairs = dense<[[0, 1], [1, 0], [2, 3], [3, 2]]>
+            : tensor<4x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}
+            : (tensor<4xf32>) -> tensor<4xf32>
+          sdy.return %1 : tensor<4xf32>
+        } : (tensor<8xf32>) -> tensor<8xf32>
+        return %0 : tensor<8xf32>
+      }
+    }
+    """)
+
+    def local(pairs: str) -> Program:
+        return parts(
+            "(%x: tensor<4xf32>) -> tensor<4xf32>",
+            f'%1 = "stablehlo.collective_permute"(%x) {{source_target_pairs = dense<{pairs}> : tensor<4x2xi64>, '
+            "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>} : (tensor<4xf32>) -> tensor<4xf32>\n"
+            "return %1 : tensor<4xf32>",
+        )
+
+    assert search(spec, local("[[0, 1], [1, 0], [2, 3], [3, 2]]")) is None
+    assert search(spec, local("[[0, 3], [1, 2], [2, 1], [3, 0]]")) is None
+    assert search(spec, local("[[0, 2], [1, 3], [2, 0], [3, 1]]")) is not None
+
+
 def test_two_stages_on_the_same_devices():
     signature = f"(%x: tensor<4xf32> {SPLIT}, %y: tensor<4xf32>) -> tensor<4xf32>"
     once = (
@@ -393,9 +424,9 @@ def test_loops_that_do_not_end_use_up_one_trial_only():
 
 
 def test_programs_that_do_not_correspond_are_refused():
-    with pytest.raises(ValueError, match="number of parameters"):
+    with pytest.raises(NoLayout, match="number of parameters"):
         search(SUM, UNEVEN)
-    with pytest.raises(ValueError, match="not a shard of"):
+    with pytest.raises(NoLayout, match="not a shard of"):
         search(
             SUM,
             parts(

@@ -31,6 +31,10 @@ class DivergentCollective(EvaluationError):
         super().__init__(f"'{construct}' runs where the devices' control flow differs")
 
 
+class NoLayout(EvaluationError, ValueError):
+    """The programs' own shardings do not say how their values correspond."""
+
+
 class TooLarge(EvaluationError):
     """A tensor has more elements on all devices together than the machine was given leave to hold."""
 

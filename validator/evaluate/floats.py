@@ -76,18 +76,18 @@ def _erf_inv(value: float) -> float:
         return math.nan
     if abs(value) == 1:
         return math.copysign(math.inf, value)
-    # Giles' single-precision starting point would do as well; Newton from a log-based guess converges everywhere.
-    guess = math.log1p(-value * value)
-    part = 2 / (math.pi * 0.147) + guess / 2
-    root = math.copysign(math.sqrt(math.sqrt(part * part - guess / 0.147) - part), value)
+    if value == 0:
+        return value
+    # A closed approximation good to three digits, then Halley's method; erfc keeps the digits near one.
+    size = abs(value)
+    logarithm = math.log1p(-size * size)
+    part = 2 / (math.pi * 0.147) + logarithm / 2
+    root = math.sqrt(math.sqrt(part * part - logarithm / 0.147) - part)
     for _ in range(4):
-        error = math.erf(root) - value if abs(value) < 0.5 else -(math.erfc(abs(root)) - (1 - abs(value)))
-        if abs(value) >= 0.5:
-            error = math.copysign(1, value) * error
-        slope = 2 / math.sqrt(math.pi) * math.exp(-root * root)
-        step = error / slope
+        error = math.erf(root) - size if size < 0.5 else (1 - size) - math.erfc(root)
+        step = error / (2 / math.sqrt(math.pi) * math.exp(-root * root))
         root -= step / (1 + root * step)
-    return root
+    return math.copysign(root, value)
 
 
 _UNARY: dict[str, Callable[[np.ndarray], np.ndarray]] = {

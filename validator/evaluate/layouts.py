@@ -10,7 +10,7 @@ import numpy as np
 
 from ..read.ir import Program, Region, TensorType
 from ..read.shardings import Sharding, ShardingKind
-from .errors import UnsupportedOp
+from .errors import NoLayout, UnsupportedOp
 from .floats import round_to
 from .layout import defined_elements, full_to_shards, shard, shard_shape
 from .numbers import STORAGE
@@ -147,15 +147,16 @@ def _device_ops(program: Program) -> tuple[bool, bool]:
         for op in region.ops:
             pending.extend(op.regions)
             crosses = crosses or op.attributes.get("call_target_name") in _BOUNDARIES
+            crosses = crosses or op.name == "sdy.manual_computation"
             asks = asks or op.name in ("stablehlo.partition_id", "stablehlo.replica_id")
             asks = asks or "replica_groups" in op.attributes or "source_target_pairs" in op.attributes
     return asks or crosses, crosses
 
 
 def layouts_of(before: Program, after: Program) -> Layouts:
-    """The correspondence that the programs' own shardings give."""
+    """The correspondence that the programs' own shardings give; raises `NoLayout` where they give none."""
     if len(before.parameters) != len(after.parameters) or len(before.results) != len(after.results):
-        raise ValueError("the programs differ in their number of parameters or results")
+        raise NoLayout("the programs differ in their number of parameters or results")
     asks, crosses = _device_ops(before)
     if asks and not crosses and before.num_devices == after.num_devices:
         layouts: Layouts = PerDeviceLayouts(before, after)
@@ -166,5 +167,5 @@ def layouts_of(before: Program, after: Program) -> Layouts:
     for (shape, sharding), local in zip(shapes, (*after.parameters, *after.results), strict=True):
         if shard_shape(shape, sharding) != local.value.tensor.shape:
             text = "no sharding" if sharding is None else f"sharding '{sharding.text}'"
-            raise ValueError(f"'{local.label}' is {local.value.tensor}, not a shard of {shape} with {text}")
+            raise NoLayout(f"'{local.label}' is {local.value.tensor}, not a shard of {shape} with {text}")
     return layouts

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..evaluate.errors import UnsupportedOp
+from ..evaluate.layout import full_to_manual, manual_to_full
 from ..evaluate.regions import Evaluation, RegionCall, merge_lanes, run_elementwise, select_lanes
 from ..read.ir import Op, TensorType, TupleType, Type
+from ..read.shardings import Sharding, ShardingKind
 from .annotations import ANNOTATIONS
 from .record import Family, OpRecord
 
@@ -41,6 +44,27 @@ def evaluate_case(machine: Machine, op: Op, operands: list[Any]) -> Evaluation:
 
 def evaluate_if(machine: Machine, op: Op, operands: list[Any]) -> Evaluation:
     return _branch(machine, op, np.where(operands[0], 0, 1))
+
+
+def evaluate_manual_computation(machine: Machine, op: Op, operands: list[Any]) -> Evaluation:
+    """The region on every device's manual shards; axes that are not manual stay whole inside, as at a boundary call."""
+    machine.require_together(op.name)
+    (region,) = op.regions
+    shards = [
+        full_to_manual(operand, _whole_tiling(op, sharding), argument.tensor.shape)
+        for operand, sharding, argument in zip(operands, op.attributes["in_shardings"], region.arguments, strict=True)
+    ]
+    results = yield RegionCall(region, shards)
+    return [
+        manual_to_full(result, _whole_tiling(op, sharding), value.tensor.shape)
+        for result, sharding, value in zip(results, op.attributes["out_shardings"], op.results, strict=True)
+    ]
+
+
+def _whole_tiling(op: Op, sharding: Sharding) -> Sharding:
+    if sharding.kind not in (ShardingKind.TILED, ShardingKind.REPLICATED):
+        raise UnsupportedOp(op.name, f"with sharding '{sharding.text}'")
+    return sharding
 
 
 def evaluate_map(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
@@ -82,6 +106,14 @@ RECORDS: tuple[OpRecord, ...] = (
     _record("stablehlo.while", "the body repeated while the condition holds", evaluate_while),
     _record("stablehlo.case", "the region an index chooses, the last one if it is out of range", evaluate_case),
     _record("stablehlo.if", "the first region where the predicate holds, else the second", evaluate_if),
+    OpRecord(
+        name="sdy.manual_computation",
+        family=Family.CONTROL,
+        doc="the region run on every device's shards",
+        evaluate=evaluate_manual_computation,
+        attributes=frozenset({"in_shardings", "manual_axes", "mesh", "out_shardings"}),
+        ignored=ANNOTATIONS,
+    ),
     _record("stablehlo.map", "the region applied to every element", evaluate_map, "dimensions"),
     _record(
         "mhlo.fusion",
