@@ -45,7 +45,8 @@ RANDOM = """%state, %bits = stablehlo.rng_bit_generator %s, algorithm = THREE_FR
 
 
 def test_random_bits_of_another_length() -> None:
-    before = f"{RANDOM.format(4)} %o = stablehlo.slice %bits [0:2] : (tensor<4xui32>) -> tensor<2xui32> return %o : tensor<2xui32>"
+    cut = "%o = stablehlo.slice %bits [0:2] : (tensor<4xui32>) -> tensor<2xui32> return %o : tensor<2xui32>"
+    before = f"{RANDOM.format(4)} {cut}"
     after = f"{RANDOM.format(2)} return %bits : tensor<2xui32>"
     arguments = [("s", "2xui64", "")]
     assert theory_of(module(arguments, "2xui32", before), module(arguments, "2xui32", after)) is None
@@ -54,7 +55,9 @@ def test_random_bits_of_another_length() -> None:
 
 def test_opaque_call_with_another_result_length() -> None:
     call = "%b = stablehlo.custom_call @opaque(%s) : (tensor<2xf32>) -> tensor<{0}xf32>"
-    before = f"{call.format(4)} %o = stablehlo.slice %b [0:2] : (tensor<4xf32>) -> tensor<2xf32> return %o : tensor<2xf32>"
+    before = (
+        f"{call.format(4)} %o = stablehlo.slice %b [0:2] : (tensor<4xf32>) -> tensor<2xf32> return %o : tensor<2xf32>"
+    )
     after = f"{call.format(2)} return %b : tensor<2xf32>"
     arguments = [("s", "2xf32", "")]
     assert theory_of(module(arguments, "2xf32", before), module(arguments, "2xf32", after)) is None
