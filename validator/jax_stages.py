@@ -12,7 +12,7 @@ from typing import Any
 from . import jax_compat
 from .compat import lowered_module
 from .read.errors import ReadError, ReadErrorKind
-from .read.ir import Parameter, Program, Region, Result, TensorType
+from .read.ir import Parameter, Program, Result, TensorType
 from .read.pairs import find_pairs
 from .read.program import read_pair, read_program
 from .read.shardings import Sharding
@@ -170,18 +170,6 @@ def check_tensors(programs: Iterable[Program]) -> None:
             if not isinstance(value.value.type, TensorType):
                 message = f"'{value.label}' is a {value.value.type}: ordered effects are not modelled"
                 raise ReadError(ReadErrorKind.UNSUPPORTED, program.source, message)
-
-
-def check_no_manual_region(program: Program) -> None:
-    """Refuses a program for all devices at once that holds one device's part of itself, as `shard_map` writes it."""
-    pending: list[Region] = [program.body]
-    while pending:
-        for op in pending.pop().ops:
-            pending.extend(op.regions)
-            if op.name == "sdy.manual_computation":
-                where = str(op.location) if op.location.frames else program.source
-                message = "'shard_map' in the program to prove against is not modelled: 'compare' it with a reference"
-                raise ReadError(ReadErrorKind.UNSUPPORTED, where, message)
 
 
 def check_shards(before: Program, after: Program) -> None:

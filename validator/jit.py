@@ -10,7 +10,6 @@ from . import jax_compat
 from .api import options_of
 from .jax_stages import (
     Stages,
-    check_no_manual_region,
     check_shards,
     check_tensors,
     lower,
@@ -190,7 +189,6 @@ def prove(before: Program, after: Program, options: Options) -> Report:
     """The report on two programs; what is not modelled at their boundary is a verdict."""
     try:
         check_tensors((before, after))
-        check_no_manual_region(before)
         check_shards(before, after)
     except ReadError as error:
         return unsupported(before.source, after.source, options, str(error))

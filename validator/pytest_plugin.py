@@ -31,11 +31,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("shardproof", "validation of partitioned JAX programs")
     group.addoption(
         "--shardproof",
-        nargs="?",
-        const="record",
+        action="store_true",
+        help="validate every partitioned program that the tests compile and list the verdicts",
+    )
+    group.addoption(
+        "--shardproof-on-failure",
         choices=("record", "warn", "raise"),
-        help="validate every partitioned program that the tests compile and list the verdicts; 'warn' and 'raise' also "
-        "tell the test that compiled a program without a proof (write --shardproof=raise, with an equals sign)",
+        default="record",
+        help="what the test that compiled a program without a proof is told beside that (default: nothing)",
     )
     group.addoption(
         "--shardproof-timeout", type=float, default=60.0, metavar="S", help="seconds for one program (default 60)"
@@ -44,10 +47,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     state = config.stash[_STATE] = _State()
-    way = config.getoption("--shardproof")
-    if way is not None:
+    if config.getoption("--shardproof"):
         from .session import validation
 
+        way: Any = config.getoption("--shardproof-on-failure")
         limit = config.getoption("--shardproof-timeout")
         state.session = state.stack.enter_context(validation(way, timeout=limit))
 

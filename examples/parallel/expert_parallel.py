@@ -18,9 +18,7 @@ import shardproof
 
 EXPERTS, TOKENS, WIDTH, HIDDEN, DEVICES = 8, 12, 6, 10, 4
 mesh = Mesh(jax.devices()[:DEVICES], ("expert",))
-shard = partial(
-    jax.shard_map, mesh=mesh, in_specs=(P("expert"), P(), P("expert"), P("expert")), out_specs=P("expert")
-)
+shard = partial(jax.shard_map, mesh=mesh, in_specs=(P("expert"), P(), P("expert"), P("expert")), out_specs=P("expert"))
 
 
 def gates(x, router):

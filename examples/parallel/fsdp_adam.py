@@ -51,9 +51,7 @@ def on_mesh(specs):
     return jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs, is_leaf=lambda leaf: isinstance(leaf, P))
 
 
-sharded = jax.jit(
-    reference, in_shardings=on_mesh(IN_SPECS), out_shardings=on_mesh(OUT_SPECS), donate_argnums=(0, 1, 2)
-)
+sharded = jax.jit(reference, in_shardings=on_mesh(IN_SPECS), out_shardings=on_mesh(OUT_SPECS), donate_argnums=(0, 1, 2))
 shard = partial(jax.shard_map, mesh=mesh, in_specs=IN_SPECS, out_specs=OUT_SPECS, check_vma=False)
 
 

@@ -1,0 +1,210 @@
+"""Small `shard_map` programs and what they compute, one for each way of using manual axes; a mesh of 2×4, axes x, y."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A function for one device, a sharded one that shall do the same, one that does not, and argument shapes."""
+
+    name: str
+    reference: Callable[..., Any]
+    sharded: Callable[..., Any]
+    shapes: tuple[tuple[int, ...], ...]
+    broken: Callable[..., Any] | None = None
+    open: str = ""
+    """Why there is no proof yet."""
+
+
+def cases() -> dict[str, Case]:
+    """The programs by name."""
+    mesh = Mesh(np.array(jax.devices()).reshape(2, 4), ("x", "y"))
+    return {case.name: case for case in (*_collectives(mesh), *_forms(mesh))}
+
+
+def _collectives(mesh: Mesh) -> list[Case]:
+    def manual(function: Callable[..., Any], into: Any, out: Any, **more: Any) -> Callable[..., Any]:
+        return jax.shard_map(function, mesh=mesh, in_specs=into, out_specs=out, **more)
+
+    ring = [(d, (d + 1) % 4) for d in range(4)]
+    return [
+        Case(
+            "psum",
+            lambda x: x.sum(0),
+            manual(lambda x: lax.psum(x.sum(0), "y"), P("y"), P()),
+            ((8, 6),),
+            manual(lambda x: lax.psum(x.sum(0), "x"), P("y"), P(), check_vma=False),
+        ),
+        Case(
+            "psum_tuple",
+            lambda x: x.sum(0),
+            manual(lambda x: lax.psum(x.sum(0), ("x", "y")), P(("x", "y")), P()),
+            ((16, 6),),
+            manual(lambda x: lax.psum(x.sum(0), "y"), P(("x", "y")), P(), check_vma=False),
+        ),
+        Case(
+            "pmean",
+            lambda x: x.sum(0) / 4,
+            manual(lambda x: lax.pmean(x[0], "y"), P("y"), P()),
+            ((4, 6),),
+            manual(lambda x: lax.pmean(x[0], "y") * 4, P("y"), P()),
+        ),
+        Case(
+            "pmax",
+            lambda x: x.max(0),
+            manual(lambda x: lax.pmax(x.max(0), "y"), P("y"), P()),
+            ((8, 6),),
+            manual(lambda x: lax.psum(x.max(0), "y"), P("y"), P()),
+        ),
+        Case(
+            "psum_scatter",
+            lambda x, w: x @ w,
+            manual(lambda x, w: lax.psum_scatter(x @ w, "y", tiled=True), (P(None, "y"), P("y")), P("y")),
+            ((12, 8), (8, 5)),
+            manual(
+                lambda x, w: lax.psum_scatter(w.T @ x.T, "y", tiled=True, scatter_dimension=1).T,
+                (P(None, "x"), P("x")),
+                P("y"),
+                check_vma=False,
+            ),
+        ),
+        Case(
+            "all_gather_tiled",
+            jnp.sin,
+            manual(lambda x: lax.all_gather(jnp.sin(x), "y", tiled=True, axis=1), P(None, "y"), P(), check_vma=False),
+            ((6, 8),),
+            manual(
+                lambda x: lax.all_gather(jnp.sin(x), "y", tiled=True).reshape(6, 8), P(None, "y"), P(), check_vma=False
+            ),
+        ),
+        Case(
+            "all_gather_stacked",
+            lambda x: x.reshape(4, 2, 6) * 2,
+            manual(lambda x: lax.all_gather(x, "y") * 2, P("y"), P(), check_vma=False),
+            ((8, 6),),
+        ),
+        Case(
+            "all_to_all",
+            jnp.exp,
+            manual(
+                lambda x: lax.all_to_all(jnp.exp(x), "y", split_axis=1, concat_axis=0, tiled=True), P("y"), P(None, "y")
+            ),
+            ((8, 12),),
+            manual(
+                lambda x: lax.all_to_all(jnp.exp(x), "y", split_axis=1, concat_axis=1, tiled=True).reshape(8, 3),
+                P("y"),
+                P(None, "y"),
+            ),
+        ),
+        Case(
+            "ppermute",
+            lambda x: jnp.roll(x, 3, axis=0),
+            manual(lambda x: lax.ppermute(x, "y", ring), P("y"), P("y")),
+            ((12, 5),),
+            manual(lambda x: lax.ppermute(x, "y", [(b, a) for a, b in ring]), P("y"), P("y")),
+        ),
+        Case(
+            "ppermute_tuple",
+            lambda x: jnp.roll(x, 2, axis=0),
+            manual(
+                lambda x: lax.ppermute(x, ("x", "y"), [(d, (d + 1) % 8) for d in range(8)]),
+                P(("x", "y")),
+                P(("x", "y")),
+            ),
+            ((16, 5),),
+        ),
+        Case(
+            "axis_index",
+            lambda x: x + jnp.arange(12.0)[:, None],
+            manual(
+                lambda x: x + (jnp.arange(3.0) + 3.0 * lax.axis_index("y").astype("float32"))[:, None], P("y"), P("y")
+            ),
+            ((12, 5),),
+            manual(lambda x: x + jnp.arange(3.0)[:, None], P("y"), P("y")),
+        ),
+    ]
+
+
+def _forms(mesh: Mesh) -> list[Case]:
+    shard = partial(jax.shard_map, mesh=mesh)
+    product = shard(lambda x, w: lax.psum(x @ w, "y"), in_specs=(P(None, "y"), P("y")), out_specs=P())
+    rows = shard(lambda x, w: jnp.tanh(x @ w), in_specs=(P("x"), P()), out_specs=P("x"))
+    partly = jax.shard_map(
+        lambda x, w: lax.psum(x @ w, "y"), mesh=mesh, in_specs=(P(None, "y"), P("y")), out_specs=P(), axis_names={"y"}
+    )
+
+    @partial(shard, in_specs=(P(None, "y"), P("y")), out_specs=P())
+    def scanned(x: Any, w: Any) -> Any:
+        def body(carry: Any, _: Any) -> Any:
+            return jnp.tanh(lax.psum(carry @ w, "y")), None
+
+        start = lax.psum(x @ w, "y")
+        part = w.shape[0]
+        index = lax.axis_index("y")
+
+        def step(carry: Any, unused: Any) -> Any:
+            mine = lax.dynamic_slice_in_dim(carry, index * part, part, 1)
+            return body(mine, unused)
+
+        return lax.scan(step, start, None, length=3)[0]
+
+    def scan_reference(x: Any, w: Any) -> Any:
+        def step(carry: Any, _: Any) -> Any:
+            return jnp.tanh(carry @ w), None
+
+        return lax.scan(step, x @ w, None, length=3)[0]
+
+    def nested(x: Any, w: Any) -> Any:
+        @partial(jax.shard_map, mesh=mesh, in_specs=(P("x"), P()), out_specs=P("x"), axis_names={"x"})
+        def outer(x: Any, w: Any) -> Any:
+            @partial(jax.shard_map, in_specs=(P(None, "y"), P("y")), out_specs=P(), axis_names={"y"})
+            def inner(x: Any, w: Any) -> Any:
+                return lax.psum(x @ w, "y")
+
+            return inner(x, w)
+
+        return outer(x, w)
+
+    pair = ((6, 8), (8, 5))
+    by_one = "a product with a broadcast 1, where no e-graph term is made"
+    return [
+        Case("partial_manual", lambda x, w: x @ w, partly, pair, open="a copy inside an all-reduce's reducer"),
+        Case("nested", lambda x, w: x @ w, nested, pair),
+        Case("jit_inside", lambda x, w: jnp.tanh(x @ w).sum(), lambda x, w: jax.jit(rows)(x, w).sum(), pair),
+        Case(
+            "vmap",
+            lambda x, w: jnp.einsum("bij,jk->bik", x, w),
+            jax.vmap(product, in_axes=(0, None)),
+            ((3, 6, 8), (8, 5)),
+        ),
+        Case("checkpoint_gradient", *_gradient(lambda x, w: x @ w, jax.checkpoint(product)), pair, open=by_one),
+        Case("gradient", *_gradient(lambda x, w: x @ w, product), pair, open=by_one),
+        Case("gradient_of_rows", *_gradient(lambda x, w: jnp.tanh(x @ w), rows), pair),
+        Case("scan", scan_reference, scanned, ((6, 8), (8, 8))),
+    ]
+
+
+def _gradient(
+    reference: Callable[..., Any], sharded: Callable[..., Any]
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def of(function: Callable[..., Any]) -> Callable[..., Any]:
+        return jax.value_and_grad(lambda x, w: jnp.sum(function(x, w) ** 2), argnums=(0, 1))
+
+    return of(reference), of(sharded)
+
+
+def arguments(case: Case) -> list[Any]:
+    """Shapes in place of arrays."""
+    return [jax.ShapeDtypeStruct(shape, np.float32) for shape in case.shapes]
