@@ -1,0 +1,114 @@
+"""Compiles a model in a process of its own and keeps the two dumps that a proof needs.
+
+XLA's passes after partitioning take most of the time for a large model and write nothing that is wanted here, so the
+process is stopped as soon as the module after partitioning is complete, unless the whole compilation is to be timed.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from .models import Variant
+
+CACHE = Path(tempfile.gettempdir()) / "shardproof-models"
+"""Where dumps are kept; they depend on the installed XLA, so a new one needs an empty folder."""
+
+PAUSE = 0.2
+
+
+class CompileError(Exception):
+    """XLA or JAX did not give the two modules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The dumps of one compilation and what it took, from the start of XLA."""
+
+    before: Path
+    after: Path
+    lowering: float
+    partitioned: float
+    """Seconds until the module after partitioning was written."""
+    whole: float | None
+    """Seconds of the whole compilation, None where it was stopped."""
+
+    @property
+    def seconds(self) -> float:
+        """What XLA is known to take: a lower bound where it was stopped."""
+        return self.partitioned if self.whole is None else self.whole
+
+
+def compiled(variant: Variant, *, cache: Path = CACHE, whole: bool = False) -> Compiled:
+    """The dumps of a model, from the cache where it has them."""
+    folder = cache / str(variant).replace(" ", "_")
+    note = folder / "times.json"
+    if note.is_file():
+        times = json.loads(note.read_text())
+        if times["whole"] is not None or not whole:
+            return Compiled(folder / "before.hlo.pb", folder / "after.hlo.pb", **times)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        made = _compile(variant, Path(scratch), whole)
+        for source, target in ((made.before, "before.hlo.pb"), (made.after, "after.hlo.pb")):
+            shutil.move(source, folder / target)
+    times = {key: value for key, value in asdict(made).items() if key not in ("before", "after")}
+    note.write_text(json.dumps(times))
+    return Compiled(folder / "before.hlo.pb", folder / "after.hlo.pb", **times)
+
+
+def _compile(variant: Variant, folder: Path, whole: bool) -> Compiled:
+    name, *changes = variant.arguments
+    command = [sys.executable, "-m", "benchmarks.models", name, str(folder), *changes]
+    begun = time.monotonic()
+    with (folder / "log").open("w+") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+        try:
+            lowered = partitioned = None
+            while process.poll() is None and (whole or partitioned is None):
+                time.sleep(PAUSE)
+                now = time.monotonic()
+                if lowered is None and "lowered" in (folder / "log").read_text():
+                    lowered = now
+                if partitioned is None and _written(folder):
+                    partitioned = now
+            ended = time.monotonic()
+        finally:
+            process.kill()
+        log.seek(0)
+        text = log.read()
+    pair = _dumps(folder)
+    if pair is None or lowered is None:
+        raise CompileError(f"'{variant}' was not compiled: {text.strip()[-400:]}")
+    partitioned = ended if partitioned is None else partitioned
+    return Compiled(*pair, lowered - begun, partitioned - lowered, ended - lowered if "compiled" in text else None)
+
+
+def _dumps(folder: Path) -> tuple[Path, Path] | None:
+    """The module before and the one after partitioning; helper modules are smaller than the step itself."""
+    before = sorted(folder.glob("*.before_spmd-partitioning.hlo.pb"), key=lambda path: path.stat().st_size)
+    after = sorted(folder.glob("*.after_spmd-partitioning.*.hlo.pb"), key=lambda path: path.stat().st_size)
+    return (before[-1], after[-1]) if before and after else None
+
+
+def _written(folder: Path) -> bool:
+    """Whether the module after partitioning is there to its last byte: its length stands in front of it."""
+    pair = _dumps(folder)
+    if pair is None or pair[1].stat().st_size < 16:
+        return False
+    with pair[1].open("rb") as file:
+        head = file.read(16)
+    if head[0] != 0x0A:
+        return False
+    length = shift = position = 0
+    for position, byte in enumerate(head[1:], start=2):
+        length |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    return pair[1].stat().st_size >= position + length
