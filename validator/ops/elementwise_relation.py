@@ -13,7 +13,9 @@ from ..relate.index import index_operation
 from ..relate.lift import lift
 from ..relate.monoid import Monoid
 from ..relate.moves import as_sum, base_atom, gathered, piecewise, read_through, restricted, without_constant
-from ..relate.value import Piece, Val, strongest
+from ..relate.rows import RowOperand, relate_rows
+from ..relate.value import AnyVal, Piece, Val, strongest
+from ..relation.build import names
 from ..relation.store import Dom
 
 if TYPE_CHECKING:
@@ -172,6 +174,18 @@ def relate_convert(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
     return relate_elementwise(walk, op, values)
 
 
+def relate_bitcast_convert(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
+    """The same bits; where the width changes, the last dimension is the row that one wider element is cut into."""
+    source, result = op.operands[0].tensor, op.results[0].tensor
+    if source.rank == result.rank:
+        return list(relate_elementwise(walk, op, values))
+    batch = list(source.shape if source.rank < result.rank else result.shape)
+    operand = RowOperand(values[0], walk.builder.moved(source.shape, names("i", source.rank)), source.rank - len(batch))
+    read = walk.builder.moved(result.shape, names("i", result.rank))
+    key = (op.name, source.dtype, result.dtype)
+    return relate_rows(walk, key, [operand], batch, [result], [read])
+
+
 def relate_square(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
     """The operand times itself, which is how it is defined."""
     return [lift(walk, ("stablehlo.multiply", ()), [values[0], values[0]], op.results[0].tensor, commutative=True)]
@@ -295,6 +309,7 @@ def _guarded_by(walk: Walk, piece: Piece, test: tuple) -> list[Piece]:
 
 RELATIONS = {
     "chlo.square": relate_square,
+    "stablehlo.bitcast_convert": relate_bitcast_convert,
     "stablehlo.compare": relate_compare,
     "stablehlo.convert": relate_convert,
     "stablehlo.clamp": relate_clamp,

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 
 from ..ops.record import Theory
 from ..read.ir import Program
-from ..read.shardings import Sharding, ShardingKind
+from ..read.relations import NO_RELATIONS, Given, Relations
+from ..read.shardings import Sharding
 from ..relation.build import Builder
 from ..relation.mesh import NO_DEVICES
 from ..relation.store import Rel, RelationLimitError
 from .atoms import Atom, AtomKind
 from .bridge import Bridge
 from .context import Context
-from .layout import layout, mesh_for, regions
+from .given import device_vectors, given_relation
+from .layout import layout, local_shape, mesh_for, regions
 from .manual import BOUNDARIES, is_inside
 from .outputs import Comparison, compare_result
 from .value import AnyVal, Piece, Val
@@ -51,41 +53,42 @@ def decide(
     deadline: float | None,
     assume_in_bounds: bool,
     accepted: Theory = Theory.REASSOCIATED,
+    relations: Relations = NO_RELATIONS,
 ) -> Decision:
-    """Relate both programs. `None` for a result means that time ran out before it was reached."""
+    """Relate both programs. `None` for a result means that time ran out before it was reached.
+
+    `relations` stand before what the programs' shardings say of parameters and results.
+    """
     context = Context(assume_in_bounds=assume_in_bounds)
     context.bridge = Bridge(context, accepted)
     original = Walk(context, Builder(context.store, NO_DEVICES), True, deadline)
-    device = Walk(
-        context, Builder(context.store, mesh_for(before, after)), False, deadline, num_partitions=after.num_partitions
-    )
+    mesh = mesh_for(before, after, relations.shardings, device_vectors(relations, after.num_devices))
+    device = Walk(context, Builder(context.store, mesh), False, deadline, num_partitions=after.num_partitions)
     blocked = ("",) * len(before.results)
     nothing = (None,) * len(before.results)
     original.num_partitions = before.num_partitions
-    stages = _both_on_devices(before, after)
+    stages = not relations.source and _both_on_devices(before, after)
     if stages:
         original.builder = device.builder
     elif before.num_devices > 1:
         original.inner = device.builder
-    for spec, implementation in zip(before.results, after.results, strict=True):
-        local = implementation.value.tensor.shape
-        rel = _layout(device, spec.value.tensor.shape, spec.sharding, local)
+    demands = [_demanded(device, k, before, after, relations) for k in range(len(before.results))]
+    for spec, implementation, rel in zip(before.results, after.results, demands, strict=True):
         if not isinstance(rel, str):
-            _remember_layout(device, spec.value.tensor.shape, local, rel)
+            _remember_layout(device, spec.value.tensor.shape, implementation.value.tensor.shape, rel)
     try:
         expected = original.run(before, _own_parameters(original, before))
-        given = _own_parameters(device, after) if stages else _device_parameters(original, device, before, after)
+        if stages:
+            given = _own_parameters(device, after)
+        else:
+            given = _device_parameters(original, device, before, after, relations)
         actual = device.run(after, given)
     except WalkTimeoutError:
         return Decision(nothing, blocked, nothing, original, device, out_of_time=True)
     comparisons: list[Comparison | None] = []
     missing, stops = [], []
-    for spec, implementation, want, have in zip(before.results, after.results, expected, actual, strict=True):
-        local = implementation.value.tensor.shape
-        if stages:
-            demanded: Rel | str = device.builder.identity(local)
-        else:
-            demanded = _layout(device, spec.value.tensor.shape, spec.sharding, local)
+    for implementation, rel, want, have in zip(after.results, demands, expected, actual, strict=True):
+        demanded = device.builder.identity(implementation.value.tensor.shape) if stages else rel
         comparison, problem = _result(original, device, demanded, want, have)
         comparisons.append(comparison)
         atoms = [] if comparison is None or comparison.proved else _closure(_roots(comparison, have))
@@ -111,7 +114,8 @@ def _both_on_devices(before: Program, after: Program) -> bool:
         return True
     ours, theirs = (*before.parameters, *before.results), (*after.parameters, *after.results)
     shapes = [(a.value.type, b.value.type) for a, b in zip(ours, theirs, strict=True)]
-    cut = any(s.sharding is not None and s.sharding.kind is ShardingKind.TILED for s in ours)
+    # a dimension of one element that is cut keeps its extent: that tells nothing
+    cut = any(local_shape(s.value.tensor.shape, s.sharding) != s.value.tensor.shape for s in ours)
     return cut and all(mine == other for mine, other in shapes)
 
 
@@ -130,11 +134,13 @@ def _own_parameters(walk: Walk, program: Program) -> list[AnyVal]:
     return values
 
 
-def _device_parameters(original: Walk, device: Walk, before: Program, after: Program) -> list[AnyVal]:
+def _device_parameters(
+    original: Walk, device: Walk, before: Program, after: Program, relations: Relations
+) -> list[AnyVal]:
     values: list[AnyVal] = []
     for number, (spec, implementation) in enumerate(zip(before.parameters, after.parameters, strict=True)):
         logical, local = spec.value.tensor, implementation.value.tensor
-        rel: Rel | str = _layout(device, logical.shape, spec.sharding, local.shape)
+        rel = _layout(device, logical.shape, spec.sharding, local.shape, relations.parameters.get(number))
         if local.dtype is not logical.dtype:
             rel = f"parameter {number} as '{local.dtype.value}' instead of '{logical.dtype.value}'"
         if isinstance(rel, str):
@@ -146,8 +152,23 @@ def _device_parameters(original: Walk, device: Walk, before: Program, after: Pro
     return values
 
 
-def _layout(device: Walk, shape: tuple[int, ...], sharding: Sharding | None, local: tuple[int, ...]) -> Rel | str:
+def _demanded(device: Walk, number: int, before: Program, after: Program, relations: Relations) -> Rel | str:
+    """What each device must hold of a result."""
+    spec, local = before.results[number], after.results[number].value.tensor.shape
+    return _layout(device, spec.value.tensor.shape, spec.sharding, local, relations.results.get(number), whole=True)
+
+
+def _layout(
+    device: Walk,
+    shape: tuple[int, ...],
+    sharding: Sharding | None,
+    local: tuple[int, ...],
+    given: Given | None = None,
+    whole: bool = False,
+) -> Rel | str:
     try:
+        if given is not None:
+            return given_relation(device.builder, given, shape, local, whole=whole)
         return layout(device.builder, shape, sharding, local)
     except RelationLimitError:
         return "a sharding whose device order is too irregular"

@@ -83,8 +83,12 @@ def _fold(walk: Walk, value: Val, definition: Definition, partly: bool) -> Val |
     if len(factors) != 1:
         return None
     factor = factors.pop()
-    if factor == 0 or (value.is_view and factor != 1) or any(
-        own[p.atom.number].coefficient != factor * p.coefficient for p in definition.pieces if p.atom.number in own
+    if (
+        factor == 0
+        or (value.is_view and factor != 1)
+        or any(
+            own[p.atom.number].coefficient != factor * p.coefficient for p in definition.pieces if p.atom.number in own
+        )
     ):
         return None
     match = _candidate(walk, own, definition)
@@ -173,6 +177,12 @@ def _candidate(walk: Walk, own: dict[int, Piece], definition: Definition) -> Rel
             narrowed = store.meet(match, store.compose(ends(mine.rel), store.reverse(ends(piece.rel))))
             if not store.empty(narrowed):
                 match = narrowed
+    if not store.single_valued(match):
+        for piece in definition.pieces:
+            if piece.atom.number in own:
+                match = store.containing(match, own[piece.atom.number].rel, piece.rel)
+    if store.empty(match):
+        return None
     return match if store.single_valued(match) else store.lexmin(match)
 
 
@@ -304,8 +314,12 @@ def _scaled(walk: Walk, value: Val) -> Val:
 
 
 def name_value(walk: Walk, value: Val, *, canonical: bool = True) -> Val:
-    """A name for a sum or piecewise value: a new atom on the value's own points, remembered by what it stands for."""
+    """A name for a sum or piecewise value: a new atom on the value's own points, remembered by what it stands for.
+
+    A sum that has no element at some points holds the neutral element there, as a piece of its own.
+    """
     store = walk.store
+    value, neutral = _without_empty_points(walk, value)
     pieces = value.pieces
     choose = _representatives(walk, value) if canonical else store.identity_on(value.domain)
     kept = store.range(choose)
@@ -317,7 +331,29 @@ def name_value(walk: Walk, value: Val, *, canonical: bool = True) -> Val:
     walk.context.define(atom, definition, value.monoid, value.levels)
     _define_flat(walk, atom, definition, value)
     walk.note_fresh(atom)
-    return Val(value.type, (Piece(atom, choose),), value.domain, None, 0, value.theory)
+    named = (Piece(atom, choose), *neutral)
+    domain = value.domain
+    for piece in neutral:
+        domain = store.set_union(domain, store.domain(piece.rel))
+    return Val(value.type, named, domain, None, 0, value.theory)
+
+
+def _without_empty_points(walk: Walk, value: Val) -> tuple[Val, tuple[Piece, ...]]:
+    """A sum where it has elements, and apart from it the neutral element where it has none."""
+    store = walk.store
+    if value.monoid is None or not value.pieces:
+        return value, ()
+    covered = store.domain(value.pieces[0].rel)
+    for piece in value.pieces[1:]:
+        covered = store.set_union(covered, store.domain(piece.rel))
+    empty = store.set_minus(value.domain, covered)
+    if store.set_empty(empty):
+        return value, ()
+    neutral = walk.neutral_piece(value.monoid, value.type.dtype, empty)
+    if neutral is None:
+        return value, ()
+    kept = store.set_minus(value.domain, empty)
+    return Val(value.type, value.pieces, kept, value.monoid, value.levels, value.theory), (neutral,)
 
 
 def _define_flat(walk: Walk, atom: Atom, definition: tuple[Piece, ...], value: Val) -> None:

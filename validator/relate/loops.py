@@ -173,7 +173,8 @@ def _device(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
     for loop, counters in walk.context.loops:
         if len(loop.carried) != len(carried) or [a.dtype for a in loop.atoms] != types:
             continue
-        if [value.type.rank for value in (initial[k] for k in carried)] != [a.arity for a in loop.atoms]:
+        coordinates = {a.arity - initial[k].type.rank for k, a in zip(carried, loop.atoms, strict=True)}
+        if not coordinates <= {0, len(walk.mesh.sizes)} or len(coordinates) > 1:
             continue
         found = _pair(walk, op, carried, initial, loop, counters)
         if found is not None:
@@ -224,6 +225,8 @@ def _pair(
     for position, k in enumerate(carried):
         options: list[Rel] = []
         for rel in _guesses(walk, loop, position, initial[k]):
+            if rel.arity_out != loop.atoms[position].arity:
+                continue
             start = compare_values(walk, loop.initial[loop.carried[position]], initial[k], rel)
             if start.proved:
                 options.append(rel)
@@ -262,7 +265,7 @@ def _guesses(walk: Walk, loop: Loop, position: int, value: Val) -> Iterator[Rel]
             seen.append(annotated)
             yield annotated
     if result.shape == value.type.shape:
-        replicated = walk.builder.local_identity(result.shape)
+        replicated = _same_point(walk, loop.atoms[position], result.shape)
         if replicated not in seen:
             seen.append(replicated)
             yield replicated
@@ -278,6 +281,12 @@ def _guesses(walk: Walk, loop: Loop, position: int, value: Val) -> Iterator[Rel]
                 if walk.store.single_valued(rel) and rel not in seen:
                     seen.append(rel)
                     yield rel
+
+
+def _same_point(walk: Walk, original: Atom | Val, shape: tuple[int, ...]) -> Rel:
+    """Every device holds the whole logical value, or (of a value that has devices itself) what that device holds."""
+    arity = original.arity if isinstance(original, Atom) else original.domain.arity
+    return walk.builder.identity(shape) if arity > len(shape) else walk.builder.local_identity(shape)
 
 
 def _check(
@@ -298,7 +307,7 @@ def _check(
     condition = _region(walk, op, 0, arguments)[0]
     if not isinstance(condition, Val):
         return everywhere, Theory.EXACT
-    tested = compare_values(walk, loop.condition, condition, walk.builder.local_identity(()))
+    tested = compare_values(walk, loop.condition, condition, _same_point(walk, loop.condition, ()))
     if not tested.proved:
         return everywhere, Theory.EXACT
     with walk.context.bounded(counters):

@@ -36,9 +36,7 @@ def lifted(walk: Walk, value: AnyVal, inner: Builder) -> AnyVal:
     if not isinstance(value, Val) or is_inside(value):
         return value
     moved = read_through(walk, value, inner.local_identity(value.type.shape), value.type)
-    return Val(
-        moved.type, moved.pieces, moved.domain, moved.monoid, moved.levels, moved.theory, known=value.known
-    )
+    return Val(moved.type, moved.pieces, moved.domain, moved.monoid, moved.levels, moved.theory, known=value.known)
 
 
 def enter(walk: Walk, value: Val, sharding: Sharding | None, type_: TensorType) -> AnyVal:

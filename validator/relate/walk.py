@@ -238,11 +238,6 @@ class Walk:
         finally:
             self.reason = before
 
-    def whole(self, value: Val, *, canonical: bool = True) -> Val:
-        """The value as one piece: the original's name for it where it has one, else a new name."""
-        value = resolve(self, value)
-        return value if value.is_view and len(value.pieces) == 1 else name_value(self, value, canonical=canonical)
-
     def unrelated(self, type_: TensorType, reason: str, domain: Dom | None = None) -> Val:
         """A value of which nothing is known; equal to nothing else."""
         before, self.reason = self.reason, reason

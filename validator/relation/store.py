@@ -188,6 +188,17 @@ class Store:
         """All integer tuples of this length."""
         return self.dom(f"{{[{','.join(f'x{k}' for k in range(arity))}]}}")
 
+    def containing(self, match: Rel, whole: Rel, part: Rel) -> Rel:
+        """The pairs (p, q) of `match` for which part(q) lies in whole(p)."""
+
+        def compute() -> Rel:
+            pairs = match.map
+            wanted = pairs.range_map().apply_range(part.map)
+            given = pairs.domain_map().apply_range(whole.map)
+            return self.intern(pairs.subtract(wanted.subtract(given).domain().unwrap()))
+
+        return self._memoised(("containing", match.number, whole.number, part.number), compute)
+
     def lexmin(self, rel: Rel) -> Rel:
         """p -> the least x of each p."""
         return self._memoised(("lexmin", rel.number), lambda: self.intern(rel.map.lexmin()))
