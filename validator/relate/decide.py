@@ -88,7 +88,7 @@ def decide(
     comparisons: list[Comparison | None] = []
     missing, stops = [], []
     for implementation, rel, want, have in zip(after.results, demands, expected, actual, strict=True):
-        demanded = device.builder.identity(implementation.value.tensor.shape) if stages else rel
+        demanded = _same_place(device, want, implementation.value.tensor.shape) if stages else rel
         comparison, problem = _result(original, device, demanded, want, have)
         comparisons.append(comparison)
         atoms = [] if comparison is None or comparison.proved else _closure(_roots(comparison, have))
@@ -98,6 +98,13 @@ def decide(
         missing.append(problem)
         stops.append(None if comparison is None or comparison.proved else _stop(device, atoms, comparison))
     return Decision(tuple(comparisons), tuple(missing), tuple(stops), original, device)
+
+
+def _same_place(device: Walk, want: AnyVal, shape: tuple[int, ...]) -> Rel | str:
+    """Between two device programs: every element is the one at the same place on the same device."""
+    if not isinstance(want, Val) or want.type.shape != shape:
+        return "of another shape"
+    return device.builder.identity(shape)
 
 
 def _both_on_devices(before: Program, after: Program) -> bool:
@@ -129,7 +136,8 @@ def _own_parameters(walk: Walk, program: Program) -> list[AnyVal]:
     for number, parameter in enumerate(program.parameters):
         type_ = parameter.value.tensor
         arity = len(walk.mesh.sizes) + type_.rank
-        atom = walk.context.atoms.make(AtomKind.PARAMETER, type_.dtype, arity, number, label=parameter.label)
+        key = (number, type_.shape)
+        atom = walk.context.atoms.make(AtomKind.PARAMETER, type_.dtype, arity, key, label=parameter.label)
         values.append(Val(type_, (Piece(atom, walk.builder.identity(type_.shape)),), walk.points(type_)))
     return values
 
@@ -147,7 +155,8 @@ def _device_parameters(
             values.append(device.not_modelled(local, rel))
             continue
         _remember_layout(device, logical.shape, local.shape, rel)
-        atom = original.context.atoms.make(AtomKind.PARAMETER, logical.dtype, logical.rank, number, label=spec.label)
+        key = (number, logical.shape)
+        atom = original.context.atoms.make(AtomKind.PARAMETER, logical.dtype, logical.rank, key, label=spec.label)
         values.append(Val(local, (Piece(atom, rel),), device.store.domain(rel)))
     return values
 

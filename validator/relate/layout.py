@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -66,16 +66,21 @@ def local_shape(shape: tuple[int, ...], sharding: Sharding | None) -> tuple[int,
     return tuple(-(-extent // tiles) for extent, tiles in zip(shape, sharding.tiles, strict=True))
 
 
-def mesh_for(before: Program, after: Program) -> Mesh:
-    """The coarsest device coordinates in which shardings, groups and offset tables are affine."""
+def mesh_for(
+    before: Program, after: Program, shardings: Sequence[Sharding] = (), vectors: Sequence[np.ndarray] = ()
+) -> Mesh:
+    """The coarsest device coordinates in which shardings, groups and offset tables are affine.
+
+    `shardings` and `vectors` over the devices are taken into account besides those of the programs.
+    """
     count = after.num_devices
-    vectors = list(_vectors(before, after, count))
+    vectors = [*_vectors(before, after, count, shardings), *vectors]
     return coarsest_mesh(count, vectors, [_cuts(vector, count) for vector in vectors])
 
 
-def _vectors(before: Program, after: Program, count: int) -> Iterator[np.ndarray]:
+def _vectors(before: Program, after: Program, count: int, further: Sequence[Sharding]) -> Iterator[np.ndarray]:
     for program in (before, after):
-        shardings = [p.sharding for p in program.parameters] + [r.sharding for r in program.results]
+        shardings = [*further, *(p.sharding for p in program.parameters), *(r.sharding for r in program.results)]
         for region in regions(program.body):
             shardings.extend(s for op in region.ops for s in op.shardings)
         seen: set[str] = set()
