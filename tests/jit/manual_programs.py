@@ -24,6 +24,7 @@ class Case:
     sharded: Callable[..., Any]
     shapes: tuple[tuple[int, ...], ...]
     broken: Callable[..., Any] | None = None
+    theory: str = "reassociated"
     open: str = ""
     """Why there is no proof yet."""
 
@@ -31,7 +32,61 @@ class Case:
 def cases() -> dict[str, Case]:
     """The programs by name."""
     mesh = Mesh(np.array(jax.devices()).reshape(2, 4), ("x", "y"))
-    return {case.name: case for case in (*_collectives(mesh), *_forms(mesh))}
+    return {case.name: case for case in (*_collectives(mesh), *_forms(mesh), *_odd(mesh))}
+
+
+def _odd(mesh: Mesh) -> list[Case]:
+    """True programs that look wrong."""
+    two = Mesh(np.array(jax.devices()[:2]), ("z",))
+    three = Mesh(np.array(jax.devices()[:3]), ("z",))
+
+    def only_first(x: Any) -> Any:
+        return lax.psum(jnp.where(lax.axis_index("y") == 0, x, 0), "y")
+
+    def turned(x: Any) -> Any:
+        return lax.ppermute(x, "z", [(1, 0), (0, 1)])
+
+    def turned_three(x: Any) -> Any:
+        return lax.ppermute(x, "z", [(0, 2), (1, 0), (2, 1)])
+
+    split = {"in_specs": P("z"), "out_specs": P("z")}
+    return [
+        Case(
+            "masked_psum_of_a_replicated_value",
+            lambda x: x * 2,
+            jax.shard_map(lambda x: only_first(x * 2), mesh=mesh, in_specs=P(), out_specs=P()),
+            ((5, 3),),
+            jax.shard_map(lambda x: lax.psum(x * 2, "y"), mesh=mesh, in_specs=P(), out_specs=P()),
+        ),
+        Case(
+            "reversed_ring_of_two",
+            lambda x: jnp.roll(x, 3, axis=0),
+            jax.shard_map(turned, mesh=two, **split),
+            ((6, 2),),
+        ),
+        Case(
+            "reversed_ring_of_three",
+            lambda x: jnp.roll(x, -2, axis=0),
+            jax.shard_map(turned_three, mesh=three, **split),
+            ((6, 2),),
+            jax.shard_map(lambda x: turned_three(turned_three(x)), mesh=three, **split),
+        ),
+        Case(
+            "factors_that_cancel",
+            lambda x: x.sum(0),
+            jax.shard_map(lambda x: lax.pmean(x.sum(0), "y") * 4, mesh=mesh, in_specs=P("y"), out_specs=P()),
+            ((8, 6),),
+            jax.shard_map(lambda x: lax.pmean(x.sum(0), "y") * 8, mesh=mesh, in_specs=P("y"), out_specs=P()),
+            theory="real",
+            open="a factor on a sum by parts",
+        ),
+        Case(
+            "replicated_sum_divided_by_its_count",
+            lambda x: x + 1,
+            jax.shard_map(lambda x: lax.psum(x, "y") / 4 + 1, mesh=mesh, in_specs=P(), out_specs=P()),
+            ((5, 3),),
+        ),
+    ]
 
 
 def _collectives(mesh: Mesh) -> list[Case]:

@@ -28,14 +28,14 @@ def _sharded() -> Iterator[Any]:
 @pytest.mark.parametrize("name", list(_sharded()))
 def test_right_programs_are_proved(name: str):
     case = CASES[name]
-    report = shardproof.compare(case.reference, case.sharded, *arguments(case))
+    report = shardproof.compare(case.reference, case.sharded, *arguments(case), theory=case.theory)
     assert report.verdict is Verdict.PROVED, str(report)
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.broken is not None])
 def test_wrong_programs_are_refuted(name: str):
     case = CASES[name]
-    report = shardproof.compare(case.reference, case.broken, *arguments(case))
+    report = shardproof.compare(case.reference, case.broken, *arguments(case), theory=case.theory)
     assert report.verdict is Verdict.REFUTED, str(report)
     assert report.counterexample is not None
 
