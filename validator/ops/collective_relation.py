@@ -188,8 +188,6 @@ def _from_sources(walk: Walk, op: Op, value: Val, sources: np.ndarray) -> AnyVal
     if store.set_empty(missing):
         return moved
     domain = store.set_union(moved.domain, missing)
-    if type_.dtype.is_complex:
-        return walk.not_modelled(type_, f"'{op.name}' of complex numbers without a source on some device")
     if moved.monoid is Monoid.ADD:
         return Val(type_, moved.pieces, domain, moved.monoid, moved.levels, moved.theory)
     if moved.monoid is not None:

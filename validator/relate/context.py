@@ -36,6 +36,8 @@ class Definition:
     monoid: Monoid | None
     levels: int
     serial: int
+    original: bool
+    """Whether the original program named it; names that only the device has recognise nothing but each other."""
 
 
 @dataclass(slots=True)
@@ -90,10 +92,12 @@ class Context:
             self.root_ranges = before
             self.expansions.clear()
 
-    def define(self, atom: Atom, pieces: tuple[Piece, ...], monoid: Monoid | None, levels: int) -> None:
+    def define(
+        self, atom: Atom, pieces: tuple[Piece, ...], monoid: Monoid | None, levels: int, *, original: bool
+    ) -> None:
         """Remember what a named atom stands for, so that equal values of the other program find it."""
         self._serial += 1
-        definition = Definition(atom, pieces, monoid, levels, self._serial)
+        definition = Definition(atom, pieces, monoid, levels, self._serial, original)
         for number in {piece.atom.number for piece in pieces}:
             self.definitions.setdefault(number, []).append(definition)
 
@@ -112,7 +116,8 @@ class Context:
         Floats that are exactly representable integers (but not -0.0) are INT[n], so that masks and counts unify.
         """
         if dtype.is_complex:
-            return self.atoms.constant(dtype, value.tobytes(), str(value)), None
+            key, number = value.tobytes(), complex(value)
+            return self.atoms.make(AtomKind.CONSTANT, dtype, 0, key, label=str(number), data=number), None
         number = float(value)
         if dtype.is_float:
             integral = np.isfinite(number) and number == int(number) and not (number == 0 and np.signbit(number))

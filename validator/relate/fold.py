@@ -29,8 +29,11 @@ MAX_DEFINITIONS = 60
 """At most this many named terms are tried for one value."""
 
 
-def resolve(walk: Walk, value: Val) -> Val:
-    """The value with everything folded that can be: a view where it is complete, else the sum that it is."""
+def resolve(walk: Walk, value: Val, *, own: bool = False) -> Val:
+    """The value with everything folded that can be: a view where it is complete, else the sum that it is.
+
+    `own` also recognises what only the partitioned program has given a name.
+    """
     if value.is_view and not (value.has_guards or len(value.pieces) > 1):
         return value
     given = {piece.atom.number for piece in value.pieces}
@@ -40,7 +43,7 @@ def resolve(walk: Walk, value: Val) -> Val:
         progress = not (partly and value.is_view)
         while progress:
             progress = False
-            for definition in _definitions(walk, value):
+            for definition in _definitions(walk, value, own):
                 if definition.serial in tried:
                     continue
                 tried.add(definition.serial)
@@ -54,12 +57,14 @@ def resolve(walk: Walk, value: Val) -> Val:
     return _finish(walk, _chain(walk, value), recognised - given)
 
 
-def _definitions(walk: Walk, value: Val) -> list[Definition]:
+def _definitions(walk: Walk, value: Val, own: bool) -> list[Definition]:
     """Named terms that share an atom with the value, those that cover most of its pieces first."""
     numbers = {piece.atom.number for piece in value.pieces}
     found: dict[int, Definition] = {}
     for number in numbers:
         for definition in walk.context.definitions.get(number, ()):
+            if not (definition.original or own):
+                continue
             found[definition.serial] = definition
     ranked = sorted(
         found.values(), key=lambda d: (sum(piece.atom.number not in numbers for piece in d.pieces), -len(d.pieces))
@@ -328,7 +333,7 @@ def name_value(walk: Walk, value: Val, *, canonical: bool = True) -> Val:
     atom = walk.context.atoms.fresh(
         AtomKind.NAMED, value.type.dtype, value.domain.arity, operands, label=walk.label(), data=definition
     )
-    walk.context.define(atom, definition, value.monoid, value.levels)
+    walk.context.define(atom, definition, value.monoid, value.levels, original=walk.is_original)
     _define_flat(walk, atom, definition, value)
     walk.note_fresh(atom)
     named = (Piece(atom, choose), *neutral)
@@ -372,7 +377,7 @@ def _define_flat(walk: Walk, atom: Atom, definition: tuple[Piece, ...], value: V
         if not (value.monoid.idempotent or walk.counts_once(piece.rel, below.rel)):
             continue
         flat = Piece(below.atom, walk.store.compose(piece.rel, below.rel), piece.coefficient * below.coefficient)
-        walk.context.define(atom, (flat,), value.monoid, value.levels + each.levels)
+        walk.context.define(atom, (flat,), value.monoid, value.levels + each.levels, original=walk.is_original)
 
 
 def _representatives(walk: Walk, value: Val) -> Rel:

@@ -224,7 +224,15 @@ def _fresh(walk: Walk, key: Hashable, ready: _Ready, type_: TensorType) -> Piece
     store = walk.store
     assert ready.joint is not None
     joint = ready.joint
-    if store.injective(joint):
+    if ready.ambiguous:
+        # x[i] ∘ y = y ∘ x[i]: a tuple of operands and its exchange are one
+        same = store.union(
+            store.compose(joint, store.reverse(joint)),
+            store.compose(store.compose(joint, _swapper(walk, ready)), store.reverse(joint)),
+        )
+        canonical = store.lexmin(same)
+        joint = store.restrict(joint, store.range(canonical))
+    elif store.injective(joint):
         canonical = store.identity_on(store.domain(joint))
     else:
         canonical = store.lexmin(store.compose(joint, store.reverse(joint)))

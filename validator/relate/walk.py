@@ -153,12 +153,14 @@ class Walk:
     def neutral_piece(self, monoid: Monoid, dtype: DType, domain: Dom) -> Piece | None:
         """The neutral element on these points, None where the type has none."""
         neutral = monoid.neutral(dtype)
-        if neutral is None or dtype.is_complex:
+        if neutral is None:
             return None
         return self.constant_piece(np.asarray(neutral), dtype, domain)
 
     def constant_piece(self, value: Any, dtype: DType, domain: Dom) -> Piece:
         """One scalar constant on these points."""
+        if dtype.is_complex:
+            value = np.asarray(value, np.complex64 if dtype is DType.C64 else np.complex128)
         atom, integer = self.context.constant(dtype, np.asarray(value)[()])
         if integer is None:
             return Piece(atom, self.empty_tuple(domain))
@@ -232,6 +234,10 @@ class Walk:
         value = resolve(self, value)
         if value.is_view and not value.has_guards:
             return value
+        if not self.is_original:
+            value = resolve(self, value, own=True)
+            if value.is_view and not value.has_guards:
+                return value
         before, self.reason = self.reason, reason
         try:
             return name_value(self, value)
