@@ -1,10 +1,11 @@
-"""How scatters relate: a monoid adds all updates that land, a `set` lets the last update that lands win.
+"""How scatters relate: a monoid adds all updates that land, anything else takes them in order.
 
 Windows that leave the operand land nowhere. Unknown indices are guards on their values.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from ..read.attributes import ScatterDims
@@ -13,7 +14,7 @@ from ..relate.guards import Guarded
 from ..relate.keys import region_key
 from ..relate.monoid import Monoid, monoid_of_region
 from ..relate.moves import as_sum, gathered, read_through
-from ..relate.overwrite import relate_overwrites
+from ..relate.updates import relate_updates
 from ..relate.rows import RowOperand, relate_rows
 from ..relate.value import AnyVal, Piece, Val, strongest
 from ..relation.build import affine, box_constraints, names
@@ -32,11 +33,19 @@ def relate_scatter(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
     operands, starts, updates = values[:count], values[count], values[count + 1 :]
     region = op.regions[0]
     if list(region.results) == list(region.arguments[count:]):
-        return _set(walk, op, dims, operands, starts, updates)
+        return [
+            _updated(walk, op, dims, k, operand, starts, update, None)
+            for k, (operand, update) in enumerate(zip(operands, updates, strict=True))
+        ]
     monoid = monoid_of_region(region)
     if count == 1 and monoid is not None:
         return [_summed(walk, op, dims, monoid, operands[0], starts, updates[0])]
-    return _rows(walk, op, dims, operands, starts, updates)
+    key = region_key(region, ANNOTATIONS)
+    if key is None:
+        return [walk.not_modelled(r.type, f"update of '{op.name}' that reads outer values") for r in op.results]
+    if count == 1:
+        return [_updated(walk, op, dims, 0, operands[0], starts, updates[0], key)]
+    return _rows(walk, op, dims, key, operands, starts, updates)
 
 
 def _summed(walk: Walk, op: Op, dims: ScatterDims, monoid: Monoid, operand: Val, starts: Val, updates: Val) -> Val:
@@ -68,31 +77,39 @@ def _summed(walk: Walk, op: Op, dims: ScatterDims, monoid: Monoid, operand: Val,
     return walk.settle(Val(type_, merged, operand.domain, monoid, levels, theory))
 
 
-def _set(walk: Walk, op: Op, dims: ScatterDims, operands: list[Val], starts: Val, updates: list[Val]) -> list[AnyVal]:
-    """Updates that replace: each element is the last of itself and the updates that land on it."""
-    results: list[AnyVal] = []
-    for result, operand, update in zip(op.results, operands, updates, strict=True):
-        base = walk.close(operand, f"operand of '{op.name}'")
-        source = walk.close(update, f"updates of '{op.name}'")
-        indices = _update_indices(walk, dims, starts, source)
-        if not walk.store.set_empty(_undefined_indices(walk, indices, source)):
-            results.append(walk.unrelated(result.tensor, "an update lands at an undefined index"))
-            continue
-        limits = _scatter_limits(dims, base, source)
-        joints = index_joints(walk, indices, limits, walk.points(source.type))
-        landing = _landing(walk, dims, base, source)
-        unique = bool(op.attributes.get("unique_indices", False))
-        results.append(relate_overwrites(walk, base, source, joints, landing, starts.theory, unique))
-    return results
+def _updated(
+    walk: Walk,
+    op: Op,
+    dims: ScatterDims,
+    number: int,
+    operand: Val,
+    starts: Val,
+    update: Val,
+    computation: Hashable | None,
+) -> Val:
+    """Updates one after the other: each element is a function of itself and the updates that land on it."""
+    base = walk.close(operand, f"operand of '{op.name}'")
+    source = walk.close(update, f"updates of '{op.name}'")
+    indices = _update_indices(walk, dims, starts, source)
+    if not walk.store.set_empty(_undefined_indices(walk, indices, source)):
+        return walk.unrelated(op.results[number].tensor, "an update lands at an undefined index")
+    limits = _scatter_limits(dims, base, source)
+    joints = index_joints(walk, indices, limits, walk.points(source.type))
+    landing = _landing(walk, dims, base, source)
+    unique = bool(op.attributes.get("unique_indices", False))
+    return relate_updates(walk, base, source, joints, landing, starts.theory, unique, computation)
 
 
-def _rows(walk: Walk, op: Op, dims: ScatterDims, operands: list[Val], starts: Val, updates: list[Val]) -> list[AnyVal]:
-    """Any other update computation: a function of its operands, of each slice along whole dimensions by itself."""
-    key = region_key(op.regions[0], ANNOTATIONS)
-    if key is None:
-        return [
-            walk.not_modelled(r.type, f"update computation of '{op.name}' that reads outer values") for r in op.results
-        ]
+def _rows(
+    walk: Walk,
+    op: Op,
+    dims: ScatterDims,
+    key: Hashable,
+    operands: list[Val],
+    starts: Val,
+    updates: list[Val],
+) -> list[AnyVal]:
+    """Several operands changed together: a function of them, of each slice along whole dimensions by itself."""
     rank = operands[0].type.rank
     shape, update_shape = operands[0].type.shape, updates[0].type.shape
     kept = [k for k in range(rank) if k not in dims.inserted_window_dims + dims.input_batching_dims]

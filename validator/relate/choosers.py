@@ -128,14 +128,16 @@ def _every_order(types: Sequence[DType]) -> list[list[_Elements]] | None:
     grid = np.meshgrid(*[np.arange(len(column)) for column in columns], indexing="ij")
     made = []
     for k, (positions, column) in enumerate(zip(grid, columns, strict=True)):
-        values = [column[int(position)] for position in positions.ravel()]
-        made.append(_elements(values, types[k % len(types)], k))
+        values = np.array(column)[positions.ravel()]
+        made.append(_Elements(values, np.full(len(values), k)))
     count = len(types)
     return [made[k * count : (k + 1) * count] for k in range(3)]
 
 
 def _elements(values: Sequence[float | int], dtype: DType, tag: int) -> _Elements:
-    array = np.array(values, np.float64 if dtype.is_float else object)
+    # object holds the few integers that 64 signed bits do not
+    wide = not dtype.is_float and dtype.is_integer and dtype.integer_range[1] >= 1 << 63
+    array = np.array(values, np.float64 if dtype.is_float else object if wide else np.int64)
     return _Elements(array, np.full(len(values), tag))
 
 
@@ -172,7 +174,7 @@ def _step(op: Op, operands: list[_Elements], cases: int) -> _Elements:
     values = [operand.values for operand in operands]
     no_tags = np.zeros(cases, np.int64)
     if op.name == "stablehlo.constant" and op.results[0].tensor.dtype.is_bool:
-        return _Elements(np.full(cases, int(np.asarray(op.attributes["value"]).item()), object), no_tags)
+        return _Elements(np.full(cases, int(np.asarray(op.attributes["value"]).item()), np.int64), no_tags)
     if not operands:
         raise _Unknown
     dtype = op.operands[0].tensor.dtype
@@ -180,15 +182,15 @@ def _step(op: Op, operands: list[_Elements], cases: int) -> _Elements:
         if str(op.attributes.get("compare_type", "")).upper().endswith("TOTALORDER") or dtype.is_complex:
             raise _Unknown
         function = _COMPARE[op.attributes["comparison_direction"]]
-        return _Elements(function(*values).astype(bool).astype(object), no_tags)
+        return _Elements(function(*values).astype(np.int64), no_tags)
     if op.name == "stablehlo.select":
         chosen = values[0].astype(bool)
         tags = np.where(chosen, operands[1].tags, operands[2].tags)
         return _Elements(np.where(chosen, values[1], values[2]), tags)
     if op.name in _LOGIC and dtype.is_bool:
-        return _Elements(_LOGIC[op.name](*[v.astype(bool) for v in values]).astype(object), no_tags)
+        return _Elements(_LOGIC[op.name](*[v.astype(bool) for v in values]).astype(np.int64), no_tags)
     if op.name == "stablehlo.not" and dtype.is_bool:
-        return _Elements(np.logical_not(values[0].astype(bool)).astype(object), no_tags)
+        return _Elements(np.logical_not(values[0].astype(bool)).astype(np.int64), no_tags)
     if op.name in _EXTREMES and dtype.is_integer:
         return _Elements(_EXTREMES[op.name](*values), no_tags)
     raise _Unknown

@@ -30,7 +30,7 @@ class Letters:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sequences:
-    """A sequence of elements for every batch point of the domain; positions are ordered lexicographically."""
+    """A sequence of elements for every batch point of the domain, at most one element at a position."""
 
     letters: tuple[Letters, ...]
     arity: int
@@ -101,7 +101,9 @@ def matching(
     if not store.single_valued(match):
         match = store.lexmin(match)
     match = store.restrict_range(match, other.domain)
-    bad = _differing(walk, mine, other, match, same, lead, any_order, any_count)
+    # equal positions are in order
+    ordered = not (in_place or (any_order and any_count))
+    bad = _differing(walk, mine, other, match, same, lead, ordered=ordered, any_order=any_order)
     good = store.set_minus(store.domain(match), bad)
     return None if store.set_empty(good) else store.restrict(match, good)
 
@@ -113,12 +115,14 @@ def _differing(
     match: Rel,
     same: Rel,
     lead: Rel,
+    *,
+    ordered: bool,
     any_order: bool,
-    any_count: bool,
 ) -> Dom:
     """The batch points b at which the sequence is not shown to be the other's at match(b).
 
-    `same` relates (b, position) to every (b', position') that holds the same element.
+    `same` relates (b, position) to every (b', position') that holds the same element. `ordered` asks for one partner
+    each, all different, and unless `any_order` is allowed in the same order.
     """
     store = walk.store
     points = store.domain(match)
@@ -137,12 +141,12 @@ def _differing(
         needed = where if needed is None else store.union(needed, where)
     assert own is not None and needed is not None
     bad = walk.leading(store.set_minus(own, store.domain(partners)), mine.arity)
-    if not (any_order and any_count) and not store.single_valued(partners):
+    if ordered and not store.single_valued(partners):
         partners = store.lexmin(partners)
     reached = store.compose(store.reverse(lead), partners)
     missed = store.minus(store.compose(match, needed), reached)
     bad = store.set_union(bad, store.domain(missed))
-    if not (any_order and any_count):
+    if ordered:
         bad = store.set_union(bad, _disordered(walk, mine, other, partners, lead, any_order))
     return store.set_meet(bad, points)
 

@@ -35,10 +35,16 @@ def _scatter(
     return text.replace("tensor<T>", f"tensor<{operand.dtype}>")
 
 
-class Rows:
-    """x.at[i].set(u) with the rows of x on several devices, i and u on all."""
+CHANGE = """%r = stablehlo.sine %p : tensor<T>
+%t = stablehlo.subtract %r, %q : tensor<T>
+stablehlo.return %t : tensor<T>"""
 
-    def __init__(self, rows: int, width: int, count: int, devices: int, *, base: bool = True) -> None:
+
+class Rows:
+    """x.at[i].set(u), or any other update, with the rows of x on several devices, i and u on all."""
+
+    def __init__(self, rows: int, width: int, count: int, devices: int, *, base: bool = True, body: str = SET) -> None:
+        self.body = body
         self.devices, self.width, self.count, self.base = devices, width, count, base
         self.local = -(-rows // devices)
         tiles = f"{{devices=[{devices},1]<=[{devices}]}}"
@@ -50,7 +56,7 @@ class Rows:
 
     def before(self, unique: bool) -> Program:
         name = "%a0" if self.base else "%zeros"
-        body = _scatter(name, "%a1", "%a2", (self.whole, self.indices, self.updates), unique)
+        body = _scatter(name, "%a1", "%a2", (self.whole, self.indices, self.updates), unique, body=self.body)
         return program(
             self._base(self.whole) + body, [self.whole, self.indices, self.updates], self.whole, self.devices
         )
@@ -75,16 +81,19 @@ class Rows:
             if not only_index:
                 body += f"%u = stablehlo.reverse %a2, dims = [0] : {update}\n"
                 what = "%u"
-        body += _scatter("%a0" if self.base else "%zeros", where, what, (self.part, index, update), unique)
+        body += _scatter(
+            "%a0" if self.base else "%zeros", where, what, (self.part, index, update), unique, body=self.body
+        )
         return program(body, [self.part, index, update], self.part, self.devices)
 
 
+@pytest.mark.parametrize("body", [SET, CHANGE])
 @pytest.mark.parametrize("base", [True, False])
 @pytest.mark.parametrize(
     ("rows", "width", "count", "devices"), [(12, 2, 3, 3), (8, 3, 1, 4), (10, 1, 2, 4), (7, 2, 4, 3)]
 )
-def test_rows_at_unknown_indices(rows: int, width: int, count: int, devices: int, base: bool):
-    made = Rows(rows, width, count, devices, base=base)
+def test_rows_at_unknown_indices(rows: int, width: int, count: int, devices: int, base: bool, body: str):
+    made = Rows(rows, width, count, devices, base=base, body=body)
     for unique in (True, False):
         before = made.before(unique)
         right = made.after(unique)

@@ -1,19 +1,19 @@
-"""Scatters that replace elements: the last update that lands wins, the operand's element stays where none does.
+"""Scatters that are no sum: replacing elements, or changing them by any computation.
 
-Lemma *overwriting*: out[o] is a function of a sequence: the operand's element at o, then every update u that may land
-on o in the order of the updates, each under the guard that u's index is one that leads to o. The last that is present
-is the result. If the device's sequence at o is the original's at m(o), with equal guards and in the same order, the
-results are equal. Where the original promises unique indices at most one update of a sequence is present, and the
-order of the updates is free; the device's own promise is not trusted, and not needed: equal guards inherit the
-original's. Which of several updates wins is left open by StableHLO without that promise; an implementation is taken to
-decide by the order of the updates.
+Lemma *updates in order*: out[o] is a function of a sequence: the operand's element at o, then every update u that may
+land on o in the order of the updates, each under the guard that u's index is one that leads to o. It is what the update
+computation makes of those that are present, one after the other; for a `set` it is the last. If the device's sequence
+at o is the original's at m(o), with equal guards and in the same order, the results are equal. Where the original
+promises unique indices at most one update of a sequence is present, and the order of the updates is free; the device's
+own promise is not trusted, and not needed: equal guards inherit the original's. Without that promise StableHLO leaves
+the order open; an implementation is taken to go by the order of the updates.
 Where all indices are known and no element is set twice there is nothing to decide: the result is a piecewise view.
 Theory: exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OverwrittenTerm:
+class UpdatedTerm:
     """A named result of such a scatter, by what each of its elements may be."""
 
     atom: Atom
@@ -39,7 +39,7 @@ class OverwrittenTerm:
     unique: bool
 
 
-def relate_overwrites(
+def relate_updates(
     walk: Walk,
     base: Val,
     updates: Val,
@@ -47,8 +47,12 @@ def relate_overwrites(
     landing: Rel,
     theory: Theory,
     promised: bool,
+    computation: Hashable | None,
 ) -> Val:
-    """`landing` relates (device, update element, index values) to the element it lands on."""
+    """`landing` relates (device, update element, index values) to the element it lands on.
+
+    `computation` names what an update does to an element; None where it replaces it.
+    """
     store = walk.store
     theory = strongest([base.theory, updates.theory, theory])
     undefined = store.set_minus(walk.points(updates.type), updates.domain)
@@ -56,12 +60,12 @@ def relate_overwrites(
     placed = [_placed(walk, joint, landing) for joint in joints]
     for place in placed:
         domain = store.set_minus(domain, store.image(undefined, place.lands))
-    known = _known(walk, base, updates, placed, domain)
+    known = _known(walk, base, updates, placed, domain) if computation is None else None
     if known is not None:
-        walk.context.used("overwriting")
+        walk.context.used("updates in order")
         return Val(base.type, known, domain, theory=theory)
     sequences = _sequences(walk, base, updates, placed, domain)
-    key = ("overwritten", base.type.dtype)
+    key = ("updated", base.type.dtype, computation)
     rest = domain
     pieces: list[Piece] = []
     for term in walk.context.rows.get(key, ()):
@@ -75,10 +79,10 @@ def relate_overwrites(
         operands = tuple(dict.fromkeys(atom for letters in sequences.letters for atom in letters.atoms))
         atom = walk.context.atoms.fresh(AtomKind.ROWS, base.type.dtype, rest.arity, operands, label=walk.label())
         walk.note_fresh(atom)
-        term = OverwrittenTerm(atom, restricted_to(walk, sequences, rest), promised and walk.is_original)
+        term = UpdatedTerm(atom, restricted_to(walk, sequences, rest), promised and walk.is_original)
         walk.context.rows.setdefault(key, []).append(term)
         pieces.append(Piece(atom, store.identity_on(rest)))
-    walk.context.used("overwriting")
+    walk.context.used("updates in order")
     return Val(base.type, tuple(pieces), domain, theory=theory)
 
 
@@ -93,6 +97,10 @@ class _Placed:
     lands: Rel
     """Update element → element it lands on."""
     arities: tuple[int, int]
+
+
+def _numbers(place: _Placed) -> tuple[int, ...]:
+    return tuple(guard.number for guard in place.guards)
 
 
 def _placed(walk: Walk, joint: Guarded, landing: Rel) -> _Placed:
@@ -137,7 +145,9 @@ def _sequences(walk: Walk, base: Val, updates: Val, placed: Sequence[_Placed], d
     store = walk.store
     devices = len(walk.mesh.sizes)
     local = updates.type.rank
-    depth = 1 + local + max((place.extra for place in placed), default=0)
+    depth = 2 + local + max((place.extra for place in placed), default=0)
+    # cases under other guards are told apart by number; of the cases under the same guards only one holds at a time
+    cases = sorted({_numbers(place) for place in placed})
     point = names("o", domain.arity)
     start = store.rel(f"{{[{','.join([*point, *['0'] * depth])}] -> [{','.join(point)}]}}")
     by_atom: dict[Atom, Rel] = {}
@@ -153,8 +163,8 @@ def _sequences(walk: Walk, base: Val, updates: Val, placed: Sequence[_Placed], d
     for place in placed:
         u, o, g = names("u", place.arities[0]), names("o", place.arities[1]), names("g", place.extra)
         whole = f"[{','.join([*u, *o, *g])}]"
-        zeros = ["0"] * (depth - 1 - local - place.extra)
-        position = [*o, "1", *u[devices:], *g, *zeros]
+        zeros = ["0"] * (depth - 2 - local - place.extra)
+        position = [*o, "1", *u[devices:], str(cases.index(_numbers(place))), *g, *zeros]
         at = store.restrict(store.rel(f"{{{whole} -> [{','.join(position)}]}}"), place.every)
         read = store.compose(store.reverse(at), store.rel(f"{{{whole} -> [{','.join([*u, *g])}]}}"))
         for piece in updates.pieces:
