@@ -189,3 +189,19 @@ def test_negative_zero_is_no_absence_of_elements() -> None:
     local = [("x", "4x1xf32", "")]
     assert theory_of(before, module(local, "4xf32", body.format(1, "-0.0", reduced, "%all"))) is None
     assert theory_of(before, module(local, "4xf32", body.format(1, "0.0", reduced, "%all"))) is Theory.REASSOCIATED
+
+
+def test_dimension_of_one_element_that_is_cut() -> None:
+    """The second device holds padding only: the module before is no device program because shapes agree."""
+    before = module([("x", "1xf32", HALVES)], "1xf32", "return %x : tensor<1xf32>")
+    after = module([("x", "1xf32", "")], "1xf32", "return %x : tensor<1xf32>")
+    assert theory_of(before, after) is None
+
+
+def test_device_programs_of_other_shapes() -> None:
+    before, after = (
+        module([("x", f"{n}xf32", "")], f"{n}xf32", f"{all_reduce('%x', f'{n}xf32')} return %all : tensor<{n}xf32>")
+        for n in (8, 4)
+    )
+    assert theory_of(before, after) is None
+    assert theory_of(after, after) is not None
