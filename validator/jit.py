@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -79,23 +79,26 @@ def passes_for(stages: Reach) -> str:
     return jax_compat.EVERY_PASS if stages == "passes" else jax_compat.PARTITIONER
 
 
-def validate_stages(compiled: Stages, reach: Reach, options: Options) -> Report:
+Engine = Callable[[Program, Program, Options], Report]
+
+
+def validate_stages(compiled: Stages, reach: Reach, options: Options, engine: Engine = validate_read) -> Report:
     """Validates one compilation that has been read."""
     if compiled.after is None:
         note = "XLA did not partition this program, it runs on one device: it was compared with itself"
-        report = prove(compiled.written, compiled.written, options)
+        report = prove(compiled.written, compiled.written, options, engine)
         return replace(report, notes=(*report.notes, note))
     before = compiled.specification()
     if reach == "partitioner":
         assert compiled.before is not None
         before = compiled.before
-    report = prove(before, compiled.after, options)
+    report = prove(before, compiled.after, options, engine)
     if reach == "passes" and report.verdict is Verdict.PROVED:
-        return _over_passes(before, compiled, report, options)
+        return _over_passes(before, compiled, report, options, engine)
     return report
 
 
-def _over_passes(before: Program, compiled: Stages, partitioned: Report, options: Options) -> Report:
+def _over_passes(before: Program, compiled: Stages, partitioned: Report, options: Options, engine: Engine) -> Report:
     """The report on the first later pass that goes wrong, else that on the partitioned module, with a note.
 
     A later pass that cannot be followed takes nothing from the proof before it, which is about another module.
@@ -111,7 +114,7 @@ def _over_passes(before: Program, compiled: Stages, partitioned: Report, options
             not_followed = f"{module.pass_name}: {error}"
             continue
         program = replace(program, num_replicas=counts[0], num_partitions=counts[1])
-        report = prove(before, program, options)
+        report = prove(before, program, options, engine)
         if report.verdict is Verdict.REFUTED:
             note = f"XLA's pass '{module.pass_name}' went wrong, or one since '{proved}', up to which all is proved"
             return replace(report, notes=(*report.notes, note))
@@ -185,14 +188,14 @@ def assert_equivalent(reference: Any, candidate: Any, *args: Any, **settings: An
     return report
 
 
-def prove(before: Program, after: Program, options: Options) -> Report:
+def prove(before: Program, after: Program, options: Options, engine: Engine = validate_read) -> Report:
     """The report on two programs; what is not modelled at their boundary is a verdict."""
     try:
         check_tensors((before, after))
         check_shards(before, after)
     except ReadError as error:
         return unsupported(before.source, after.source, options, str(error))
-    return validate_read(before, after, options)
+    return engine(before, after, options)
 
 
 def _as_report(error: ReadError, before: str, after: str, options: Options) -> Report:

@@ -13,21 +13,22 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from . import jax_compat
 from .api import options_of
 from .jax_stages import module_name, read_dump
-from .jit import NotEquivalentError, Reach, check_reach, passes_for, unsupported, validate_stages
+from .jit import Engine, NotEquivalentError, Reach, check_reach, passes_for, unsupported, validate_stages
 from .ops.record import Theory
 from .options import Assumption, Options
 from .read.program import read_program
 from .report.report import Report
 from .report.text import verdict_line
 from .report.verdict import Verdict
-from .run import summary_of
+from .run import summary_of, validate_read
+from .worker import Worker
 
 OnFailure = Literal["raise", "warn", "record"]
 _WAYS = ("raise", "warn", "record")
@@ -97,7 +98,7 @@ def validation(
     """Validates every partitioned program that JAX compiles inside, and yields the `Session` that records them.
 
     A verdict that `accept` does not name is a failure: it raises `NotEquivalentError` out of the call that compiles,
-    warns, or is only recorded. With a `timeout` in seconds each proof runs in a child process that is ended then. With
+    warns, or is only recorded. With a `timeout` in seconds proofs run in a child process, which is ended then. With
     a JAX whose compile function is not known nothing is validated, and a warning says so.
     """
     if on_failure not in _WAYS:
@@ -106,8 +107,11 @@ def validation(
     options = options_of(theory, assume, timeout, seed)
     session = Session(frozenset(_verdict(name) for name in accept))
     with ExitStack() as stack:
+        engine = validate_read
+        if timeout is not None:
+            engine = stack.enter_context(closing(Worker())).prove
         try:
-            stack.enter_context(jax_compat.watching(_watcher(session, on_failure, stages, options)))
+            stack.enter_context(jax_compat.watching(_watcher(session, on_failure, stages, options, engine)))
         except jax_compat.UnknownJaxError as error:
             warnings.warn(f"nothing is validated: {error}", NotEquivalentWarning, stacklevel=3)
         yield session
@@ -138,7 +142,9 @@ def _verdict(name: Verdict | str) -> Verdict:
         raise ValueError(f"unknown verdict '{name}', expected one of {names}") from None
 
 
-def _watcher(session: Session, on_failure: OnFailure, reach: Reach, options: Options) -> Callable[..., Any]:
+def _watcher(
+    session: Session, on_failure: OnFailure, reach: Reach, options: Options, engine: Engine
+) -> Callable[..., Any]:
     lock = threading.Lock()
 
     def watcher(step: jax_compat.CompileStep) -> Any:
@@ -146,7 +152,7 @@ def _watcher(session: Session, on_failure: OnFailure, reach: Reach, options: Opt
             with lock:
                 session.skipped += 1
             return step.run()
-        executable, record = _observe(step, reach, options)
+        executable, record = _observe(step, reach, options, engine)
         with lock:
             session.records.append(record)
         if record.report.verdict not in session.accept:
@@ -159,7 +165,7 @@ def _watcher(session: Session, on_failure: OnFailure, reach: Reach, options: Opt
     return watcher
 
 
-def _observe(step: jax_compat.CompileStep, reach: Reach, options: Options) -> tuple[Any, Record]:
+def _observe(step: jax_compat.CompileStep, reach: Reach, options: Options, engine: Engine) -> tuple[Any, Record]:
     """The executable that JAX would have without us, and what was found out. Only JAX's own faults are raised."""
     start = time.monotonic()
     name = module_name(step.module)
@@ -175,7 +181,7 @@ def _observe(step: jax_compat.CompileStep, reach: Reach, options: Options) -> tu
         try:
             if isinstance(written, Exception):
                 raise written
-            report = validate_stages(read_dump(name, written, folder), reach, options)
+            report = validate_stages(read_dump(name, written, folder), reach, options, engine)
         except Exception as error:
             # A fault of the validator must not end the user's run; it is no proof either.
             report = unsupported(name, f"{name} after partitioning", options, summary_of(error))

@@ -49,7 +49,7 @@ def _odd(mesh: Mesh) -> list[Case]:
     def turned_three(x: Any) -> Any:
         return lax.ppermute(x, "z", [(0, 2), (1, 0), (2, 1)])
 
-    split = {"in_specs": P("z"), "out_specs": P("z")}
+    split: dict[str, Any] = {"in_specs": P("z"), "out_specs": P("z")}
     return [
         Case(
             "masked_psum_of_a_replicated_value",
