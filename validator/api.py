@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from .ops.record import Theory
@@ -21,20 +22,23 @@ def validate_modules(
     assume: Iterable[Assumption | str] = (),
     timeout: float | None = None,
     seed: int = 0,
+    relations: Any = None,
 ) -> Report:
     """Validates the module `after` partitioning against the module `before` it.
 
-    Each is a path, the text of a module (a string with a line break), its bytes, or an `ir.Module` of jaxlib. `theory`
-    is the weakest arithmetic to accept. With a `timeout` in seconds the work is done in a child process, and a run that
-    exceeds it is NOT_PROVED. Raises `ReadError` for an input that cannot be read and `ValueError` for a wrong setting.
+    Each is a path, the text of a module (a string with a line break), its bytes, or an `ir.Module` of jaxlib.
+    `relations` is a relation file, in the same forms: how parameters and results relate where no sharding says so.
+    `theory` is the weakest arithmetic to accept. With a `timeout` in seconds the work is done in a child process, and a
+    run that exceeds it is NOT_PROVED. Raises `ReadError` for an input that cannot be read and `ValueError` for a wrong
+    setting.
     """
     options = options_of(theory, assume, timeout, seed)
+    if relations is not None:
+        options = replace(options, relations=_source(relations, "<relations>"))
     return validate_sources(_source(before, "<before>"), _source(after, "<after>"), options)
 
 
-def options_of(
-    theory: Theory | str, assume: Iterable[Assumption | str], timeout: float | None, seed: int
-) -> Options:
+def options_of(theory: Theory | str, assume: Iterable[Assumption | str], timeout: float | None, seed: int) -> Options:
     """The settings of a public function, checked."""
     return Options(
         theory=_member(Theory, theory, "theory"),

@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TextIO
 
 from .ops.record import Theory
@@ -57,6 +57,11 @@ def parser() -> argparse.ArgumentParser:
     inputs.add_argument("--xla-dump", metavar="DIR", help="validate every before/after pair in an XLA dump folder")
     inputs.add_argument(
         "--module", type=_pattern, metavar="RE", help="with --xla-dump: only modules whose name matches this expression"
+    )
+    inputs.add_argument(
+        "--relations",
+        metavar="FILE",
+        help="how parameters and results relate where no sharding says so (see relations.md)",
     )
 
     proof = result.add_argument_group("proof")
@@ -190,12 +195,14 @@ def _check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> N
             command_line.error("BEFORE and AFTER do not go with --xla-dump")
         if args.replay is not None:
             command_line.error("--replay takes one pair and does not go with --xla-dump")
+        if args.relations is not None:
+            command_line.error("--relations takes one pair and does not go with --xla-dump")
         return
     if args.module is not None:
         command_line.error("--module goes with --xla-dump only")
     if args.before is None or args.after is None:
         command_line.error("BEFORE and AFTER, or --xla-dump, are required")
-    if args.before == args.after == "-":
+    if [args.before, args.after, args.relations].count("-") > 1:
         command_line.error("only one input can be stdin")
 
 
@@ -213,6 +220,8 @@ def _validate(pair: _Pair, options: Options, args: argparse.Namespace, out: Text
 
     try:
         before, after = Source.of_file(pair.before), Source.of_file(pair.after)
+        if args.relations is not None:
+            options = replace(options, relations=Source.of_file(args.relations))
     except ReadError as error:
         _say_unreadable(error)
         return ExitCode.UNREADABLE
@@ -226,12 +235,12 @@ def _validate(pair: _Pair, options: Options, args: argparse.Namespace, out: Text
 
         details = error.details if isinstance(error, InternalError) else traceback.format_exc()
         summary = str(error) if isinstance(error, InternalError) else summary_of(error)
-        folder = write_bundle(before, after, command, details)
+        folder = write_bundle(before, after, command, details, options.relations)
         print(f"{after.name}: internal error: {summary}; inputs and details are in '{folder}'", file=sys.stderr)
         return ExitCode.INTERNAL
     _say(report, args, out)
     if args.replay is not None:
-        _replay(report, before, after, args.replay)
+        _replay(report, before, after, args.replay, options.relations)
     return ExitCode.of(report.verdict)
 
 
@@ -247,14 +256,14 @@ def _say(report: Report, args: argparse.Namespace, out: TextIO) -> None:
             print(line, file=sys.stderr)
 
 
-def _replay(report: Report, before: Source, after: Source, path: str) -> None:
+def _replay(report: Report, before: Source, after: Source, path: str, relations: Source | None) -> None:
     from .report.replay import replay_script
 
     if report.counterexample is None:
         print(f"{report.after}: note: no counterexample, so '{path}' is not written", file=sys.stderr)
         return
     with _open(path) as file:
-        file.write(replay_script(report.counterexample, before, after))
+        file.write(replay_script(report.counterexample, before, after, relations))
 
 
 def _say_unreadable(error: ReadError) -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .ops.record import Theory
+
+if TYPE_CHECKING:
+    from .run import Source
 
 
 class Assumption(enum.Enum):
@@ -19,10 +23,12 @@ class Options:
     """One validation's settings. `theory` is the weakest arithmetic the user accepts as a proof.
 
     `timeout` is in seconds, for reading and proving together; None sets no limit. `seed` starts the input generator of
-    the reference evaluator; it can change which counterexample is found, never a proof.
+    the reference evaluator; it can change which counterexample is found, never a proof. `relations` is a relation file:
+    how parameters and results relate where the programs' shardings do not say so.
     """
 
     theory: Theory = Theory.REASSOCIATED
     assumptions: frozenset[Assumption] = frozenset()
     timeout: float | None = None
     seed: int = 0
+    relations: Source | None = None

@@ -10,9 +10,11 @@ import time
 
 from .evaluate.compare import Counterexample, search_counterexample
 from .evaluate.errors import EvaluationError
+from .evaluate.given import given_layouts
 from .ops.record import Theory
 from .options import Assumption, Options
 from .read.ir import UNKNOWN_LOCATION, Location, Op, Program
+from .read.relations import NO_RELATIONS, Relations, read_relations
 from .relate.atoms import Atom
 from .relate.decide import Decision, Stop, decide
 from .report.report import Frontier, Obstacle, OperandRelation, OutputReport, Report, Stats
@@ -25,15 +27,24 @@ _THEORIES = tuple(Theory)
 
 
 def validate_programs(before: Program, after: Program, options: Options) -> Report:
-    """Decide whether each device of `after` computes its shard of `before`, for all inputs."""
+    """Decide whether each device of `after` computes its shard of `before`, for all inputs.
+
+    What a shard is follows from the programs' shardings and, before these, from the relation file of the options;
+    raises `ReadError` for one that does not fit the programs.
+    """
     start = time.monotonic()
     deadline = None if options.timeout is None else start + options.timeout
+    relations = NO_RELATIONS
+    if options.relations is not None:
+        relations = read_relations(options.relations.data, options.relations.name, before, after)
     in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
-    decision = decide(before, after, deadline=deadline, assume_in_bounds=in_bounds, accepted=options.theory)
+    decision = decide(
+        before, after, deadline=deadline, assume_in_bounds=in_bounds, accepted=options.theory, relations=relations
+    )
     outputs = [_output(k, before, decision, options.theory) for k in range(len(before.results))]
-    counterexample, notes = None, tuple(before.notes) + tuple(after.notes)
+    counterexample, notes = None, tuple(before.notes) + tuple(after.notes) + relations.notes
     if any(_open(decision, k) for k in range(len(outputs))):
-        counterexample, why_not = _search(before, after, options, deadline)
+        counterexample, why_not = _search(before, after, relations, options, deadline)
         notes += (why_not,) if why_not else ()
     if counterexample is not None:
         k = counterexample.result
@@ -97,7 +108,7 @@ def _obstacle(decision: Decision, k: int, output: OutputReport) -> Obstacle:
 
 
 def _search(
-    before: Program, after: Program, options: Options, deadline: float | None
+    before: Program, after: Program, relations: Relations, options: Options, deadline: float | None
 ) -> tuple[Counterexample | None, str]:
     budget = SEARCH_SECONDS if deadline is None else min(SEARCH_SECONDS, deadline - time.monotonic())
     if budget <= 0:
@@ -109,6 +120,7 @@ def _search(
             seed=options.seed,
             budget_seconds=budget,
             assume_indices_in_bounds=Assumption.INDICES_IN_BOUNDS in options.assumptions,
+            layouts=given_layouts(before, after, relations),
         )
     except EvaluationError as error:
         return None, f"no counterexample was looked for: {error}"

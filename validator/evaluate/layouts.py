@@ -42,7 +42,7 @@ class Layouts(Protocol):
         ...
 
 
-def _garbage(tensor: TensorType, devices: int, rng: np.random.Generator) -> np.ndarray:
+def garbage(tensor: TensorType, devices: int, rng: np.random.Generator) -> np.ndarray:
     """Numbers that stand out: nothing in them repeats, and integers may be any of their type."""
     shape = (devices, *tensor.shape)
     if tensor.dtype.is_bool:
@@ -74,8 +74,8 @@ class ShardedLayouts:
     def to_after(self, inputs: Sequence[np.ndarray], poison: np.random.Generator) -> list[np.ndarray]:
         shards = []
         for array, spec, local in zip(inputs, self.before.parameters, self.after.parameters, strict=True):
-            garbage = _garbage(local.value.tensor, self.after.num_devices, poison).astype(array.dtype)
-            shards.append(shard(array, spec.sharding, self.after.num_devices, garbage))
+            padding = garbage(local.value.tensor, self.after.num_devices, poison).astype(array.dtype)
+            shards.append(shard(array, spec.sharding, self.after.num_devices, padding))
         return shards
 
     def expected(self, results: Sequence[np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -151,6 +151,11 @@ def _device_ops(program: Program) -> tuple[bool, bool]:
             asks = asks or op.name in ("stablehlo.partition_id", "stablehlo.replica_id")
             asks = asks or "replica_groups" in op.attributes or "source_target_pairs" in op.attributes
     return asks or crosses, crosses
+
+
+def runs_on_devices(program: Program) -> bool:
+    """Whether the program's values differ between devices: it asks for them or has manual regions."""
+    return _device_ops(program)[0]
 
 
 def layouts_of(before: Program, after: Program) -> Layouts:

@@ -63,6 +63,14 @@ class Relations:
         contents = [given.content for given in (*self.parameters.values(), *self.results.values())]
         return [content for content in contents if isinstance(content, Sharding)]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a report has to say of them: a verdict holds under these relations only."""
+        if not self.source:
+            return ()
+        counts = f"{len(self.parameters)} parameters and {len(self.results)} results"
+        return (f"the relations of {counts} were given by hand in '{self.source}'",)
+
 
 NO_RELATIONS = Relations("")
 
@@ -123,15 +131,15 @@ class _Reader:
         if found is None:
             raise ReadError(ReadErrorKind.FORMAT, self.name, f"has no '{OPERATION}'")
         where = self.place(found)
-        for named_attribute in found.attributes:
-            key = _key(named_attribute)
+        lists = {key: found.attributes[key] for key in map(_key, found.attributes)}
+        for key in lists:
             if key not in ("parameters", "results"):
                 raise ReadError(
                     ReadErrorKind.FORMAT, where, f"unknown list '{key}', expected 'parameters' or 'results'"
                 )
         sides = (self.before.parameters, self.after.parameters), (self.before.results, self.after.results)
         bound = [
-            self.bind(where, key, found.attributes[key] if key in found.attributes else None, *side)
+            self.bind(where, key, lists.get(key), *side)
             for key, side in zip(("parameters", "results"), sides, strict=True)
         ]
         return Relations(self.name, *bound)

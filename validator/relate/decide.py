@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ops.record import Theory
+from ..read.errors import ReadError, ReadErrorKind
 from ..read.ir import Program
 from ..read.relations import NO_RELATIONS, Given, Relations
 from ..read.shardings import Sharding
@@ -67,6 +68,9 @@ def decide(
     blocked = ("",) * len(before.results)
     nothing = (None,) * len(before.results)
     original.num_partitions = before.num_partitions
+    if relations.source and _asks_for_devices(before):
+        message = f"gives relations to logical tensors, but '{before.source}' is a program of devices itself"
+        raise ReadError(ReadErrorKind.MISMATCH, relations.source, message)
     stages = not relations.source and _both_on_devices(before, after)
     if stages:
         original.builder = device.builder
@@ -114,16 +118,28 @@ def _both_on_devices(before: Program, after: Program) -> bool:
     """
     if before.num_devices == 1 or before.num_devices != after.num_devices:
         return False
-    ops = [op for region in regions(before.body) for op in region.ops]
-    if any(op.name == "sdy.manual_computation" or op.attributes.get("call_target_name") in BOUNDARIES for op in ops):
+    if _crosses_boundaries(before):
         return False
-    if any(op.name in DEVICE_NUMBERS or _EXCHANGES & op.attributes.keys() for op in ops):
+    if _asks_for_devices(before):
         return True
     ours, theirs = (*before.parameters, *before.results), (*after.parameters, *after.results)
     shapes = [(a.value.type, b.value.type) for a, b in zip(ours, theirs, strict=True)]
     # a dimension of one element that is cut keeps its extent: that tells nothing
     cut = any(local_shape(s.value.tensor.shape, s.sharding) != s.value.tensor.shape for s in ours)
     return cut and all(mine == other for mine, other in shapes)
+
+
+def _crosses_boundaries(program: Program) -> bool:
+    """Whether it has manual regions, so that what is outside of them are logical tensors."""
+    ops = (op for region in regions(program.body) for op in region.ops)
+    return any(op.name == "sdy.manual_computation" or op.attributes.get("call_target_name") in BOUNDARIES for op in ops)
+
+
+def _asks_for_devices(program: Program) -> bool:
+    """Whether devices differ or exchange data outside of any manual region."""
+    ops = (op for region in regions(program.body) for op in region.ops)
+    asks = any(op.name in DEVICE_NUMBERS or _EXCHANGES & op.attributes.keys() for op in ops)
+    return asks and not _crosses_boundaries(program)
 
 
 _EXCHANGES = frozenset({"replica_groups", "source_target_pairs"})

@@ -29,7 +29,9 @@ import ml_dtypes  # noqa: F401  (gives numpy the narrow float types)
 import numpy as np
 
 from shardproof.validator.evaluate.compare import Counterexample, replay
+from shardproof.validator.evaluate.given import given_layouts
 from shardproof.validator.read import read_pair
+from shardproof.validator.read.relations import NO_RELATIONS, read_relations
 
 
 def unpack(text):
@@ -66,9 +68,15 @@ AFTER = unpack("""
 {after}
 """)
 
+RELATIONS_NAME = {relations_name!r}
+RELATIONS = unpack("""
+{relations}
+""")
+
 if __name__ == "__main__":
     programs = read_pair(BEFORE, AFTER, names=(BEFORE_NAME, AFTER_NAME))
-    expected, actual = replay(COUNTEREXAMPLE, *programs)
+    relations = read_relations(RELATIONS, RELATIONS_NAME, *programs) if RELATIONS_NAME else NO_RELATIONS
+    expected, actual = replay(COUNTEREXAMPLE, *programs, given_layouts(*programs, relations))
     print(f"output {{COUNTEREXAMPLE.result}}, device {{COUNTEREXAMPLE.device}}, element {{list(COUNTEREXAMPLE.index)}}")
     print(f"expected {{expected}}")
     print(f"got      {{actual}}")
@@ -76,8 +84,8 @@ if __name__ == "__main__":
 '''
 
 
-def replay_script(witness: Counterexample, before: Source, after: Source) -> str:
-    """The script's text. It holds both programs, so that it goes on working when the files are gone."""
+def replay_script(witness: Counterexample, before: Source, after: Source, relations: Source | None = None) -> str:
+    """The script's text. It holds all that is read, so that it goes on working when the files are gone."""
     return _SCRIPT.format(
         inputs="".join(f"    {_array(value)},\n" for value in witness.inputs),
         result=witness.result,
@@ -91,6 +99,8 @@ def replay_script(witness: Counterexample, before: Source, after: Source) -> str
         before=_packed(before.data),
         after_name=after.name,
         after=_packed(after.data),
+        relations_name=relations.name if relations else "",
+        relations=_packed(relations.data if relations else b""),
     )
 
 
