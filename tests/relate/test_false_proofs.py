@@ -205,3 +205,21 @@ def test_device_programs_of_other_shapes() -> None:
     )
     assert theory_of(before, after) is None
     assert theory_of(after, after) is not None
+
+
+def test_selection_beside_an_undefined_element() -> None:
+    """What is not chosen need not be defined: both devices hold 5, one of them beside padding, and the sum is 10."""
+    body = f"""%p = stablehlo.partition_id : tensor<ui32>
+      %z = stablehlo.constant dense<0> : tensor<ui32>
+      %q = stablehlo.compare EQ, %p, %z : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+      %e = stablehlo.slice %x [1:2] : (tensor<2xf32>) -> tensor<1xf32>
+      %f = stablehlo.reshape %e : (tensor<1xf32>) -> tensor<f32>
+      %g = stablehlo.constant dense<0.0> : tensor<f32>
+      %v = stablehlo.select %q, %g, %f : tensor<i1>, tensor<f32>
+      %no = stablehlo.constant dense<false> : tensor<i1>
+      %five = stablehlo.constant dense<5.0> : tensor<f32>
+      %w = stablehlo.select %no, %v, %five : tensor<i1>, tensor<f32>
+      {all_reduce("%w", "f32")} return %all : tensor<f32>"""
+    before = "%c = stablehlo.constant dense<5.0> : tensor<f32> return %c : tensor<f32>"
+    after = module([("x", "2xf32", "")], "f32", body)
+    assert theory_of(module([("x", "3xf32", HALVES)], "f32", before), after) is None

@@ -105,9 +105,9 @@ class _Table:
             return np.zeros(len(index), np.bool_), None
         index = self._indices(index)
         shape = np.asarray(self.known.shape, np.int64)
-        inside = ((index >= self.low) & (index < self.low + shape)).all(axis=1)
+        inside: np.ndarray = np.all((index >= self.low) & (index < self.low + shape), axis=1)
         places = self._offsets(np.where(inside[:, None], index, self.low))
-        held: np.ndarray = np.take(self.known, np.ravel_multi_index(places, self.known.shape))
+        held: np.ndarray = self.known[places]
         return inside & held, self.data[places]
 
     def put(self, index: np.ndarray, values: np.ndarray) -> None:

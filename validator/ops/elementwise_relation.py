@@ -211,9 +211,7 @@ def relate_select(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
     predicate = _spread(walk, predicate, on_true)
     store, type_ = walk.store, op.results[0].tensor
     if not _unknown(predicate) and predicate.is_view:
-        known = index_result(walk, op, [predicate, on_true, on_false])
-        if known is not None and not (on_true.monoid or on_false.monoid):
-            return [_with_domain(walk, known, predicate, on_true, on_false)]
+        # each part by itself: where an operand is not chosen it need not be defined
         parts = []
         for number, value in ((1, on_true), (0, on_false)):
             where = _where(walk, predicate, number)
@@ -227,14 +225,6 @@ def relate_select(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
     if guarded is not None:
         return [guarded]
     return [lift(walk, (op.name, ()), [predicate, on_true, on_false], type_)]
-
-
-def _with_domain(walk: Walk, known: Val, predicate: Val, on_true: Val, on_false: Val) -> Val:
-    """Only the chosen operand has to be defined."""
-    store = walk.store
-    yes = store.set_meet(_where(walk, predicate, 1), on_true.domain)
-    no = store.set_meet(_where(walk, predicate, 0), on_false.domain)
-    return Val(known.type, known.pieces, store.set_union(yes, no), theory=known.theory)
 
 
 def _where(walk: Walk, predicate: Val, number: int) -> Dom:
