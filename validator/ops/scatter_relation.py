@@ -5,6 +5,7 @@ Windows that leave the operand land nowhere. Unknown indices are guards on their
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,8 @@ from ..relate.guards import Guarded
 from ..relate.keys import region_key
 from ..relate.monoid import Monoid, monoid_of_region
 from ..relate.moves import as_sum, gathered, read_through
-from ..relate.updates import relate_updates
 from ..relate.rows import RowOperand, relate_rows
+from ..relate.updates import relate_updates
 from ..relate.value import AnyVal, Piece, Val, strongest
 from ..relation.build import affine, box_constraints, names
 from ..relation.store import Dom, Rel
@@ -32,6 +33,9 @@ def relate_scatter(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
     count = len(values) // 2
     operands, starts, updates = values[:count], values[count], values[count + 1 :]
     region = op.regions[0]
+    if not _promises_kept(walk, op, dims, starts):
+        reason = "promises of its indices that the original does not make"
+        return [walk.unrelated(r.tensor, reason) for r in op.results]
     if list(region.results) == list(region.arguments[count:]):
         return [
             _updated(walk, op, dims, k, operand, starts, update, None)
@@ -46,6 +50,26 @@ def relate_scatter(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
     if count == 1:
         return [_updated(walk, op, dims, 0, operands[0], starts, updates[0], key)]
     return _rows(walk, op, dims, key, operands, starts, updates)
+
+
+_PROMISES = ("indices_are_sorted", "unique_indices")
+
+
+def _promises_kept(walk: Walk, op: Op, dims: ScatterDims, starts: Val) -> bool:
+    """Whether what a scatter promises of its indices may be believed: a broken promise makes its result undefined.
+
+    The original's promises are the user's. The partitioned program may repeat what every scatter of the original with
+    this update computation promises; of a single index vector anything holds.
+    """
+    made = frozenset(name for name in _PROMISES if op.attributes.get(name))
+    known = walk.context.rows.setdefault(("promises", region_key(op.regions[0], ANNOTATIONS)), [])
+    if walk.is_original:
+        known.append(made)
+        return True
+    vectors = [n for k, n in enumerate(starts.type.shape) if k != dims.index_vector_dim]
+    if not made or math.prod(vectors) <= 1:
+        return True
+    return bool(known) and all(made <= theirs for theirs in known)
 
 
 def _summed(walk: Walk, op: Op, dims: ScatterDims, monoid: Monoid, operand: Val, starts: Val, updates: Val) -> Val:
@@ -96,8 +120,8 @@ def _updated(
     limits = _scatter_limits(dims, base, source)
     joints = index_joints(walk, indices, limits, walk.points(source.type))
     landing = _landing(walk, dims, base, source)
-    unique = bool(op.attributes.get("unique_indices", False))
-    return relate_updates(walk, base, source, joints, landing, starts.theory, unique, computation)
+    unique, sorted_ = bool(op.attributes.get("unique_indices")), bool(op.attributes.get("indices_are_sorted"))
+    return relate_updates(walk, base, source, joints, landing, starts.theory, unique, sorted_, computation)
 
 
 def _rows(

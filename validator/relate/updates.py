@@ -4,9 +4,9 @@ Lemma *updates in order*: out[o] is a function of a sequence: the operand's elem
 land on o in the order of the updates, each under the guard that u's index is one that leads to o. It is what the update
 computation makes of those that are present, one after the other; for a `set` it is the last. If the device's sequence
 at o is the original's at m(o), with equal guards and in the same order, the results are equal. Where the original
-promises unique indices at most one update of a sequence is present, and the order of the updates is free; the device's
-own promise is not trusted, and not needed: equal guards inherit the original's. Without that promise StableHLO leaves
-the order open; an implementation is taken to go by the order of the updates.
+promises unique indices at most one update of a sequence is present, and the order of the updates is free; equal guards
+inherit that. Without that promise StableHLO leaves the order open; an implementation is taken to go by the order of the
+updates. A device that promises sorted indices must keep the original's order even then.
 Where all indices are known and no element is set twice there is nothing to decide: the result is a piecewise view.
 Theory: exact.
 """
@@ -46,7 +46,8 @@ def relate_updates(
     joints: Sequence[Guarded],
     landing: Rel,
     theory: Theory,
-    promised: bool,
+    unique: bool,
+    sorted_: bool,
     computation: Hashable | None,
 ) -> Val:
     """`landing` relates (device, update element, index values) to the element it lands on.
@@ -69,7 +70,7 @@ def relate_updates(
     rest = domain
     pieces: list[Piece] = []
     for term in walk.context.rows.get(key, ()):
-        match = matching(walk, sequences, term.sequences, rest, any_order=term.unique, any_count=False)
+        match = matching(walk, sequences, term.sequences, rest, any_order=term.unique and not sorted_)
         if match is not None:
             pieces.append(Piece(term.atom, match))
             rest = store.set_minus(rest, store.domain(match))
@@ -79,7 +80,7 @@ def relate_updates(
         operands = tuple(dict.fromkeys(atom for letters in sequences.letters for atom in letters.atoms))
         atom = walk.context.atoms.fresh(AtomKind.ROWS, base.type.dtype, rest.arity, operands, label=walk.label())
         walk.note_fresh(atom)
-        term = UpdatedTerm(atom, restricted_to(walk, sequences, rest), promised and walk.is_original)
+        term = UpdatedTerm(atom, restricted_to(walk, sequences, rest), unique and walk.is_original)
         walk.context.rows.setdefault(key, []).append(term)
         pieces.append(Piece(atom, store.identity_on(rest)))
     walk.context.used("updates in order")
