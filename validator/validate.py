@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 
-from .evaluate.compare import Counterexample, search_counterexample
+from .evaluate.compare import Counterexample
+from .evaluate.cone import search
 from .evaluate.errors import EvaluationError
-from .evaluate.given import given_layouts
 from .ops.record import Theory
 from .options import Assumption, Options
 from .read.ir import UNKNOWN_LOCATION, Location, Op, Program
@@ -43,8 +43,8 @@ def validate_programs(before: Program, after: Program, options: Options) -> Repo
     )
     outputs = [_output(k, before, decision, options.theory) for k in range(len(before.results))]
     counterexample, notes = None, tuple(before.notes) + tuple(after.notes) + relations.notes
-    if any(_open(decision, k) for k in range(len(outputs))):
-        counterexample, why_not = _search(before, after, relations, options, deadline)
+    if unproved := [k for k in range(len(outputs)) if _open(decision, k)]:
+        counterexample, why_not = _search(before, after, relations, unproved, options, deadline)
         notes += (why_not,) if why_not else ()
     if counterexample is not None:
         k = counterexample.result
@@ -108,19 +108,25 @@ def _obstacle(decision: Decision, k: int, output: OutputReport) -> Obstacle:
 
 
 def _search(
-    before: Program, after: Program, relations: Relations, options: Options, deadline: float | None
+    before: Program,
+    after: Program,
+    relations: Relations,
+    unproved: list[int],
+    options: Options,
+    deadline: float | None,
 ) -> tuple[Counterexample | None, str]:
     budget = SEARCH_SECONDS if deadline is None else min(SEARCH_SECONDS, deadline - time.monotonic())
     if budget <= 0:
         return None, "no time was left to look for a counterexample"
     try:
-        found = search_counterexample(
+        found = search(
             before,
             after,
+            relations,
+            unproved,
             seed=options.seed,
             budget_seconds=budget,
             assume_indices_in_bounds=Assumption.INDICES_IN_BOUNDS in options.assumptions,
-            layouts=given_layouts(before, after, relations),
         )
     except EvaluationError as error:
         return None, f"no counterexample was looked for: {error}"

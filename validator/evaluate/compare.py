@@ -29,7 +29,8 @@ _RELATIVE = 1e-6
 _PERTURBATION = 1e-12
 _NOISE_FACTOR = 100.0
 _TRIAL_SHARE = 0.25
-"""Greatest part of the budget that one trial may take; inputs on which a loop does not end are given up."""
+"""Greatest part of the budget that one trial of programs with loops may take; inputs on which one does not end are
+given up. Without loops a trial takes as long as any other, and only a finished one tells anything."""
 _MIN_SECONDS_TO_MINIMISE = 1.0
 
 
@@ -219,10 +220,11 @@ def search_counterexample(
     deadline = time.monotonic() + budget_seconds
     search = Search(before, after, layouts or layouts_of(before, after), assume_indices_in_bounds)
     limits = extents((before, after))
+    share = _TRIAL_SHARE if _loops(before) or _loops(after) else 1.0
     for number, profile in _schedule(max_rounds):
         rng = np.random.default_rng([seed, number])
         inputs = draw(search.layouts.logical, profile, rng, limits)
-        trial_deadline = min(deadline, time.monotonic() + budget_seconds * _TRIAL_SHARE)
+        trial_deadline = min(deadline, time.monotonic() + budget_seconds * share)
         try:
             found = search.differ(inputs, seed + number, trial_deadline)
         except OutOfTime:
@@ -233,6 +235,16 @@ def search_counterexample(
         if time.monotonic() > deadline:
             return None
     return None
+
+
+def _loops(program: Program) -> bool:
+    pending = [program.body]
+    while pending:
+        for op in pending.pop().ops:
+            if op.name == "stablehlo.while":
+                return True
+            pending.extend(op.regions)
+    return False
 
 
 def _schedule(max_rounds: int) -> Iterator[tuple[int, Profile]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import textwrap
 import zlib
 
 import numpy as np
@@ -28,8 +27,8 @@ import zlib
 import ml_dtypes  # noqa: F401  (gives numpy the narrow float types)
 import numpy as np
 
-from shardproof.validator.evaluate.compare import Counterexample, replay
-from shardproof.validator.evaluate.given import given_layouts
+from shardproof.validator.evaluate.compare import Counterexample
+from shardproof.validator.evaluate.cone import replay_result
 from shardproof.validator.read import read_pair
 from shardproof.validator.read.relations import NO_RELATIONS, read_relations
 
@@ -39,6 +38,8 @@ def unpack(text):
 
 
 def array(values, shape, dtype):
+    if np.ndim(values) == 0 and not isinstance(values, str):
+        return np.broadcast_to(np.array(values, dtype=np.dtype(dtype)), shape)
     if isinstance(values, str):
         return np.frombuffer(unpack(values), dtype=np.dtype(dtype)).reshape(shape)
     return np.array(values, dtype=np.dtype(dtype)).reshape(shape)
@@ -76,7 +77,7 @@ RELATIONS = unpack("""
 if __name__ == "__main__":
     programs = read_pair(BEFORE, AFTER, names=(BEFORE_NAME, AFTER_NAME))
     relations = read_relations(RELATIONS, RELATIONS_NAME, *programs) if RELATIONS_NAME else NO_RELATIONS
-    expected, actual = replay(COUNTEREXAMPLE, *programs, given_layouts(*programs, relations))
+    expected, actual = replay_result(COUNTEREXAMPLE, *programs, relations)
     print(f"output {{COUNTEREXAMPLE.result}}, device {{COUNTEREXAMPLE.device}}, element {{list(COUNTEREXAMPLE.index)}}")
     print(f"expected {{expected}}")
     print(f"got      {{actual}}")
@@ -106,6 +107,8 @@ def replay_script(witness: Counterexample, before: Source, after: Source, relati
 
 def _array(value: np.ndarray) -> str:
     plain = value.dtype.kind in "biu" or (value.dtype.kind == "f" and bool(np.isfinite(value).all()))
+    if plain and value.size > _MAX_LITERAL and not any(value.strides):
+        return f"array({value.flat[0].item()!r}, {value.shape}, {value.dtype.name!r})"
     values = repr(value.tolist()) if plain and value.size <= _MAX_LITERAL else f'"""\n{_packed(value.tobytes())}\n"""'
     return f"array({values}, {value.shape}, {value.dtype.name!r})"
 
@@ -116,4 +119,5 @@ def _number(value: object) -> str:
 
 
 def _packed(data: bytes) -> str:
-    return "\n".join(textwrap.wrap(base64.b64encode(zlib.compress(data, 9)).decode(), 100))
+    text = base64.b64encode(zlib.compress(data, 9)).decode()
+    return "\n".join(text[start : start + 100] for start in range(0, len(text), 100))

@@ -1,0 +1,170 @@
+"""The part of two programs that some results depend on, for programs that are too large to be evaluated whole.
+
+What is left out has no influence on these results, so a difference there is a difference of the whole programs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..read.ir import Op, Program, Region, TensorType, Value
+from ..read.relations import Relations
+from .compare import Counterexample, replay, search_counterexample
+from .errors import TooLarge
+from .given import given_layouts
+from .layouts import PerDeviceLayouts
+from .numbers import STORAGE
+
+MAX_ELEMENTS = 1 << 26
+"""No tensor of more elements, on all devices together, is evaluated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cone:
+    """Two programs cut down to some of their results, and the numbers that parameters and results had before."""
+
+    before: Program
+    after: Program
+    relations: Relations
+    parameters: tuple[int, ...]
+    results: tuple[int, ...]
+
+    @property
+    def largest(self) -> int:
+        """Elements of the largest tensor, on all devices together."""
+        return max(max(_sizes(self.before), default=0), self.after.num_devices * max(_sizes(self.after), default=0))
+
+    @property
+    def work(self) -> int:
+        """Elements of all tensors."""
+        return sum(_sizes(self.before)) + self.after.num_devices * sum(_sizes(self.after))
+
+
+def cone(before: Program, after: Program, relations: Relations, results: Sequence[int]) -> Cone:
+    """Both programs cut down to the given results; a parameter stays where either program needs it."""
+    needed = [_needed(program, results) for program in (before, after)]
+    parameters = tuple(
+        number
+        for number, both in enumerate(zip(before.parameters, after.parameters, strict=True))
+        if any(parameter.value.number in live for parameter, (live, _) in zip(both, needed, strict=True))
+    )
+    (_, before_ops), (_, after_ops) = needed
+    given = replace(
+        relations,
+        parameters={k: relations.parameters[n] for k, n in enumerate(parameters) if n in relations.parameters},
+        results={k: relations.results[n] for k, n in enumerate(results) if n in relations.results},
+    )
+    return Cone(
+        _restricted(before, parameters, results, before_ops),
+        _restricted(after, parameters, results, after_ops),
+        given,
+        parameters,
+        tuple(results),
+    )
+
+
+def search(
+    before: Program,
+    after: Program,
+    relations: Relations,
+    unproved: Sequence[int],
+    *,
+    seed: int,
+    budget_seconds: float,
+    assume_indices_in_bounds: bool,
+) -> Counterexample | None:
+    """Looks for inputs on which the programs differ; programs that are too large, one result after the other.
+
+    Raises `EvaluationError` where nothing could be looked at.
+    """
+    deadline = time.monotonic() + budget_seconds
+    parts = sorted(_parts(before, after, relations, unproved), key=lambda part: part.work)
+    if not parts:
+        raise TooLarge(f"every result needs a tensor of more than {MAX_ELEMENTS} elements")
+    for part in parts:
+        budget = deadline - time.monotonic()
+        found = search_counterexample(
+            part.before,
+            part.after,
+            seed=seed,
+            budget_seconds=budget,
+            assume_indices_in_bounds=assume_indices_in_bounds,
+            layouts=given_layouts(part.before, part.after, part.relations),
+        )
+        if found is not None:
+            return _restored(found, part, before)
+        if time.monotonic() > deadline:
+            break
+    return None
+
+
+def replay_result(witness: Counterexample, before: Program, after: Program, relations: Relations) -> tuple[Any, Any]:
+    """The expected and the actual element of a counterexample, from what its result depends on."""
+    for part in _parts(before, after, relations, [witness.result]):
+        inputs = tuple(witness.inputs[number] for number in part.parameters)
+        layouts = given_layouts(part.before, part.after, part.relations)
+        own = replace(witness, inputs=inputs, result=part.results.index(witness.result))
+        return replay(own, part.before, part.after, layouts)
+    raise TooLarge(f"result {witness.result} needs a tensor of more than {MAX_ELEMENTS} elements")
+
+
+def _parts(before: Program, after: Program, relations: Relations, unproved: Sequence[int]) -> list[Cone]:
+    """Both programs whole if they are small enough, else those cones of one result each that are."""
+    whole = Cone(before, after, relations, tuple(range(len(before.parameters))), tuple(range(len(before.results))))
+    if whole.largest <= MAX_ELEMENTS:
+        return [whole]
+    if isinstance(given_layouts(before, after, relations), PerDeviceLayouts):
+        # Whether values are logical shows in the whole program only.
+        return []
+    single = [cone(before, after, relations, [number]) for number in unproved]
+    return [part for part in single if part.largest <= MAX_ELEMENTS]
+
+
+def _restored(found: Counterexample, part: Cone, before: Program) -> Counterexample:
+    """The counterexample for the whole programs; parameters that do not matter are zero, in no memory."""
+    inputs = [
+        np.broadcast_to(np.zeros((), STORAGE[parameter.value.tensor.dtype]), parameter.value.tensor.shape)
+        for parameter in before.parameters
+    ]
+    for number, array in zip(part.parameters, found.inputs, strict=True):
+        inputs[number] = array
+    return replace(found, inputs=tuple(inputs), result=part.results[found.result])
+
+
+def _needed(program: Program, results: Sequence[int]) -> tuple[set[int], list[Op]]:
+    """Numbers of the values that these results depend on, and the operations that make them."""
+    live = {program.results[number].value.number for number in results}
+    ops = []
+    for op in reversed(program.body.ops):
+        if any(result.number in live for result in op.results):
+            ops.append(op)
+            live.update(value.number for value in _uses(op))
+    return live, ops[::-1]
+
+
+def _uses(op: Op) -> Iterator[Value]:
+    """Every value that the operation or its regions may read; those made inside a region do no harm."""
+    pending = [op]
+    while pending:
+        current = pending.pop()
+        yield from current.operands
+        for region in current.regions:
+            yield from region.results
+            pending.extend(region.ops)
+
+
+def _restricted(program: Program, parameters: Collection[int], results: Sequence[int], ops: Sequence[Op]) -> Program:
+    kept = tuple(program.parameters[number] for number in parameters)
+    returned = tuple(program.results[number] for number in results)
+    body = Region(tuple(parameter.value for parameter in kept), tuple(ops), tuple(result.value for result in returned))
+    return replace(program, parameters=kept, body=body, results=returned)
+
+
+def _sizes(program: Program) -> list[int]:
+    values = [*program.body.arguments, *(result for op in program.body.ops for result in op.results)]
+    return [value.type.size for value in values if isinstance(value.type, TensorType)]
