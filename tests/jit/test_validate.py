@@ -203,3 +203,10 @@ def test_ordered_effects_are_refused():
     report = shardproof.validate(jax.jit(function, in_shardings=NamedSharding(mesh, P("x"))), struct(8))
     assert report.verdict is Verdict.UNSUPPORTED
     assert "token" in report.message or "custom_call" in report.message
+
+
+def test_scalars_that_xla_folds_are_rounded_alike(mesh: Mesh):
+    function = jax.jit(
+        lambda q, k: jax.nn.softmax(q @ k.T / jnp.sqrt(q.shape[-1])), in_shardings=NamedSharding(mesh, P("x"))
+    )
+    assert shardproof.validate(function, struct(8, 6), struct(8, 6)).verdict is Verdict.PROVED
