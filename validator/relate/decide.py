@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from ..ops.record import Theory
@@ -21,6 +22,14 @@ from .manual import BOUNDARIES, is_inside
 from .outputs import Comparison, compare_result
 from .value import AnyVal, Piece, Val
 from .walk import DEVICE_NUMBERS, Origin, Walk, WalkTimeoutError
+
+
+MIN_PATIENCE = 5.0
+PATIENCE = 4.0
+"""Once a value of the partitioned program has no relation, the walk goes on for this many times what the original's
+walk took (and at least that many seconds): what follows a wrong value can be arbitrarily complex."""
+
+_NO_VALUE = "no value of the before program is this one"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,17 +90,29 @@ def decide(
         if not isinstance(rel, str):
             _remember_layout(device, spec.value.tensor.shape, implementation.value.tensor.shape, rel)
     try:
+        start = time.monotonic()
         expected = original.run(before, _own_parameters(original, before))
-        if stages:
-            given = _own_parameters(device, after)
-        else:
-            given = _device_parameters(original, device, before, after, relations)
-        actual = device.run(after, given)
     except WalkTimeoutError:
         return Decision(nothing, blocked, nothing, original, device, out_of_time=True)
+    device.patience = max(MIN_PATIENCE, PATIENCE * (time.monotonic() - start))
+    if stages:
+        given = _own_parameters(device, after)
+    else:
+        given = _device_parameters(original, device, before, after, relations)
+    out_of_time = False
+    try:
+        actual: list[AnyVal | None] = [*device.run(after, given)]
+    except WalkTimeoutError:
+        out_of_time = True
+        actual = [device.env.get(result.value.number) for result in after.results]
     comparisons: list[Comparison | None] = []
     missing, stops = [], []
     for implementation, rel, want, have in zip(after.results, demands, expected, actual, strict=True):
+        if have is None:
+            comparisons.append(None)
+            missing.append("")
+            stops.append(_first_stop(device))
+            continue
         demanded = _same_place(device, want, implementation.value.tensor.shape) if stages else rel
         comparison, problem = _result(original, device, demanded, want, have)
         comparisons.append(comparison)
@@ -101,7 +122,14 @@ def decide(
             problem = problem or _unsupported(original, device, _closure(_roots_of(want)))
         missing.append(problem)
         stops.append(None if comparison is None or comparison.proved else _stop(device, atoms, comparison))
-    return Decision(tuple(comparisons), tuple(missing), tuple(stops), original, device)
+    return Decision(tuple(comparisons), tuple(missing), tuple(stops), original, device, out_of_time)
+
+
+def _first_stop(device: Walk) -> Stop | None:
+    """The first term that only the partitioned program has, for results that were not reached."""
+    for number in sorted(device.origins):
+        return Stop(None, device.origins[number], device.origins[number].reason or _NO_VALUE)
+    return None
 
 
 def _same_place(device: Walk, want: AnyVal, shape: tuple[int, ...]) -> Rel | str:
@@ -256,5 +284,5 @@ def _stop(device: Walk, atoms: list[Atom], comparison: Comparison) -> Stop:
     for atom in fresh:
         if all(other.number not in device.origins for other in _closure(atom.operands)):
             origin = device.origins[atom.number]
-            return Stop(atom, origin, origin.reason or "no value of the before program is this one")
+            return Stop(atom, origin, origin.reason or _NO_VALUE)
     return Stop(None, None, comparison.reason)

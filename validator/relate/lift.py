@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from .walk import Walk
 
 
+MAX_FRESH_PIECES = 12
+"""A device value without a relation in more pieces than this is given a name as it stands."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Joint:
     """One choice of a piece for every operand, on the points where all of them hold."""
@@ -224,7 +228,11 @@ def _fresh(walk: Walk, key: Hashable, ready: _Ready, type_: TensorType) -> Piece
     store = walk.store
     assert ready.joint is not None
     joint = ready.joint
-    if ready.ambiguous:
+    # what only the device has and is in many pieces already will match nothing: no representatives are looked for
+    hopeless = not walk.is_original and joint.map.n_basic_map() > MAX_FRESH_PIECES
+    if hopeless:
+        canonical = store.identity_on(store.domain(joint))
+    elif ready.ambiguous:
         # x[i] ∘ y = y ∘ x[i]: a tuple of operands and its exchange are one
         same = store.union(
             store.compose(joint, store.reverse(joint)),
@@ -248,6 +256,7 @@ def _fresh(walk: Walk, key: Hashable, ready: _Ready, type_: TensorType) -> Piece
         label=walk.label(),
         data=(key, ready.full_key),
     )
-    walk.context.lifts.setdefault(ready.full_key, []).append(Candidate(atom, joint, store.reverse(joint)))
+    if not hopeless:
+        walk.context.lifts.setdefault(ready.full_key, []).append(Candidate(atom, joint, store.reverse(joint)))
     walk.note_fresh(atom)
     return Piece(atom, canonical)

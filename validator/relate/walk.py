@@ -73,6 +73,8 @@ class Walk:
     """The sharding that the program names for a value, where it names one."""
     op: Op | None = None
     reason: str = ""
+    patience: float | None = None
+    """Seconds that the walk may go on after the first value without a relation; None for no limit."""
     ops_walked: int = 0
     _machines: dict[int, Machine] = field(default_factory=dict)
 
@@ -103,6 +105,10 @@ class Walk:
     def note_fresh(self, atom: Atom) -> None:
         """Remember where a term was made, for localisation."""
         self.origins[atom.number] = Origin(self.op, self.is_original, self.reason)
+        if self.patience is not None:
+            last = time.monotonic() + self.patience
+            self.deadline = last if self.deadline is None else min(self.deadline, last)
+            self.patience = None
 
     # points ---------------------------------------------------------------------------------------------------------
 

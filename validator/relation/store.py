@@ -50,7 +50,10 @@ class Dom:
 MAX_DISJUNCTS = 400
 """A relation of more basic pieces than this is given up on: every later operation would multiply them."""
 
-MAX_OPERATIONS = 60_000_000
+MAX_RAW_DISJUNCTS = 1_500
+"""The same before isl has joined what it can, which takes time that grows with the square."""
+
+MAX_OPERATIONS = 1_000_000
 """isl's own operation budget for one call; it does not stop everything, so callers also run under a time limit."""
 
 
@@ -74,6 +77,7 @@ class Store:
         """The relation written in isl's notation, e.g. `{[d0,i0] -> [x] : x = 4d0 + i0 and 0 <= i0 < 4}`."""
         found = self._texts.get(text)
         if found is None:
+            isl.DEFAULT_CONTEXT.reset_operations()
             found = self._texts[text] = self.intern(isl.Map(text))
         assert isinstance(found, Rel)
         return found
@@ -82,12 +86,15 @@ class Store:
         """The set written in isl's notation."""
         found = self._texts.get(text)
         if found is None:
+            isl.DEFAULT_CONTEXT.reset_operations()
             found = self._texts[text] = self.intern_set(isl.Set(text))
         assert isinstance(found, Dom)
         return found
 
     def intern(self, raw: isl.Map) -> Rel:
         """The one `Rel` for this isl map."""
+        if raw.n_basic_map() > MAX_RAW_DISJUNCTS:
+            raise RelationLimitError(f"a relation fell into {raw.n_basic_map()} pieces")
         raw = raw.coalesce()
         if raw.n_basic_map() > MAX_DISJUNCTS:
             raise RelationLimitError(f"a relation fell into {raw.n_basic_map()} pieces")
@@ -102,6 +109,8 @@ class Store:
 
     def intern_set(self, raw: isl.Set) -> Dom:
         """The one `Dom` for this isl set."""
+        if raw.n_basic_set() > MAX_RAW_DISJUNCTS:
+            raise RelationLimitError(f"a set fell into {raw.n_basic_set()} pieces")
         raw = raw.coalesce()
         if raw.n_basic_set() > MAX_DISJUNCTS:
             raise RelationLimitError(f"a set fell into {raw.n_basic_set()} pieces")
