@@ -182,3 +182,44 @@ def test_corpus(name: str) -> None:
 def test_corpus_mutants(name: str) -> None:
     before, after = from_corpus(name)
     audit_mutants(before, after, sum(map(ord, name)), 6)
+
+
+EMPTY = """%none = stablehlo.slice %a0 [2:2] : (tensor<4xf32>) -> tensor<0xf32>
+%twice = stablehlo.concatenate %none, %none, dim = 0 : (tensor<0xf32>, tensor<0xf32>) -> tensor<0xf32>
+%table = stablehlo.constant dense<> : tensor<0xi32>
+%test = stablehlo.compare EQ, %table, %table : (tensor<0xi32>, tensor<0xi32>) -> tensor<0xi1>
+%chosen = stablehlo.select %test, %twice, %none : tensor<0xi1>, tensor<0xf32>
+%zero = stablehlo.constant dense<0.0> : tensor<f32>
+%out = stablehlo.pad %chosen, %zero, low = [0], high = [3], interior = [0]
+  : (tensor<0xf32>, tensor<f32>) -> tensor<3xf32>"""
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_tensors_without_elements(devices: int) -> None:
+    pair = tuple(program(EMPTY, [Tensor((4,), "f32")], Tensor((3,), "f32"), n) for n in (1, devices))
+    audit = audit_pair(*pair)
+    clean(audit)
+    assert audit.proved
+
+
+GROUPS = (
+    "replica_groups = dense<[[0]]> : tensor<1x1xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>"
+)
+ALONE = f"""%sum = "stablehlo.all_reduce"(%a0) <{{{GROUPS}, use_global_device_ids}}> ({{
+^bb0(%l: tensor<f32>, %r: tensor<f32>):
+  %s = stablehlo.add %l, %r : tensor<f32>
+  stablehlo.return %s : tensor<f32>
+}}) : (tensor<4xf32>) -> tensor<4xf32>
+%all = "stablehlo.all_gather"(%sum) <{{all_gather_dim = 0 : i64, {GROUPS}, use_global_device_ids}}>
+  : (tensor<4xf32>) -> tensor<4xf32>
+%out = "stablehlo.all_to_all"(%all) <{{split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 1 : i64,
+  {GROUPS}}}> : (tensor<4xf32>) -> tensor<4xf32>"""
+
+
+def test_collectives_of_one_device() -> None:
+    before = program(
+        "%out = stablehlo.reverse %a0, dims = [] : tensor<4xf32>", [Tensor((4,), "f32")], Tensor((4,), "f32"), 1
+    )
+    audit = audit_pair(before, program(ALONE, [Tensor((4,), "f32")], Tensor((4,), "f32"), 1))
+    clean(audit)
+    assert audit.proved

@@ -36,6 +36,8 @@ def members(walk: Walk, op: Op) -> tuple[Rel, Rel, int] | None:
     rows[table] = np.arange(table.shape[0])[:, None]
     places[table] = np.arange(table.shape[1])
     place = walk.builder.table(places, [])
+    if not walk.mesh.sizes and place is not None:
+        return walk.store.rel("{[s] -> [] : s = 0}"), place, 1
     member = _affine_members(walk, rows, places, table.shape[1]) or _listed_members(walk, table[rows])
     if place is None or member is None:
         return None
@@ -137,9 +139,10 @@ def relate_all_to_all(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
         block_read = names("i", len(shape))
         block_read[split] = affine([(1, f"i{split}"), (block, "w")])
         own_block = _with_place(walk, place, blocks, block_read)
-        device = ",".join(walk.builder.device)
-        order = walk.store.rel(f"{{[{device},s,{','.join(inner)}] -> [{device},{','.join(inner)},s]}}")
-        back = walk.store.rel(f"{{[{device},{','.join(inner)},s] -> [{device},s,{','.join(inner)}]}}")
+        device = walk.builder.device
+        place_first, place_last = ",".join([*device, "s", *inner]), ",".join([*device, *inner, "s"])
+        order = walk.store.rel(f"{{[{place_first}] -> [{place_last}]}}")
+        back = walk.store.rel(f"{{[{place_last}] -> [{place_first}]}}")
         passing = walk.store.rel("{[s] -> [s]}")
         placed = walk.store.compose(
             walk.store.compose(walk.store.compose(chosen, order), walk.store.side_by_side(own_block, passing)), back

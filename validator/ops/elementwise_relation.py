@@ -229,11 +229,9 @@ def relate_select(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
 
 def _where(walk: Walk, predicate: Val, number: int) -> Dom:
     store = walk.store
-    result = None
+    result = store.set_minus(predicate.domain, predicate.domain)
     for piece in predicate.pieces:
-        part = store.domain(store.fix_range(piece.rel, 0, number))
-        result = part if result is None else store.set_union(result, part)
-    assert result is not None
+        result = store.set_union(result, store.domain(store.fix_range(piece.rel, 0, number)))
     return result
 
 

@@ -112,6 +112,10 @@ def same_number(data: object, constant: int | float) -> bool:
 def piecewise(walk: Walk, parts: Sequence[tuple[Rel, Val]], type_: TensorType) -> Val:
     """out[p] = part[rel(p)] for whichever part's relation holds p; the relations' domains must be disjoint."""
     store = walk.store
+    if not parts:
+        # no element, or none that is defined
+        points = walk.points(type_)
+        return Val(type_, (), store.set_minus(points, points))
     monoids = {value.monoid for _, value in parts if value.monoid is not None}
     if len(monoids) > 1:
         parts = [(rel, walk.close(value, "parts are partial results of different reducers")) for rel, value in parts]

@@ -34,7 +34,7 @@ class Mesh:
 
     def grid(self, vector: np.ndarray) -> np.ndarray:
         """A vector over devices [devices, ...] as an array over the digits [*sizes, ...]."""
-        return np.asarray(vector).reshape(*self.sizes, *np.shape(vector)[1:])
+        return np.asarray(vector).reshape((*self.sizes, *np.shape(vector)[1:]))
 
 
 NO_DEVICES = Mesh((), np.zeros((1, 0), np.int64))
