@@ -94,9 +94,21 @@ def validate_stages(compiled: Stages, reach: Reach, options: Options, engine: En
         assert compiled.before is not None
         before = compiled.before
     report = prove(before, compiled.after, options, engine)
+    if reach != "partitioner" and report.verdict is Verdict.NOT_PROVED:
+        return _with_partitioner(report, compiled, options, engine)
     if reach == "passes" and report.verdict is Verdict.PROVED:
         return _over_passes(before, compiled, report, options, engine)
     return report
+
+
+def _with_partitioner(report: Report, compiled: Stages, options: Options, engine: Engine) -> Report:
+    """The report, with a note where the gap lies before the partitioner."""
+    assert compiled.before is not None
+    assert compiled.after is not None
+    if prove(compiled.before, compiled.after, options, engine).verdict is not Verdict.PROVED:
+        return report
+    note = "the partitioner alone is proved (stages='partitioner'): what is open are the passes before it"
+    return replace(report, notes=(*report.notes, note))
 
 
 def _over_passes(before: Program, compiled: Stages, partitioned: Report, options: Options, engine: Engine) -> Report:

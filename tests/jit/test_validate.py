@@ -210,3 +210,21 @@ def test_scalars_that_xla_folds_are_rounded_alike(mesh: Mesh):
         lambda q, k: jax.nn.softmax(q @ k.T / jnp.sqrt(q.shape[-1])), in_shardings=NamedSharding(mesh, P("x"))
     )
     assert shardproof.validate(function, struct(8, 6), struct(8, 6)).verdict is Verdict.PROVED
+
+
+def test_a_gap_before_the_partitioner_is_told(jitted: Any):
+    from shardproof.validator.jax_stages import stages_of_lowered
+    from shardproof.validator.jit import validate_stages
+    from shardproof.validator.options import Options
+    from shardproof.validator.report.report import Report
+
+    def engine(before: Any, after: Any, options: Options) -> Report:
+        if before.source.endswith("before partitioning"):
+            return Report(before.source, after.source, Verdict.PROVED, Theory.EXACT)
+        return Report(before.source, after.source, Verdict.NOT_PROVED)
+
+    stages = stages_of_lowered(jitted.lower(*layer_arguments()))
+    report = validate_stages(stages, "all", Options(), engine)
+    assert report.verdict is Verdict.NOT_PROVED
+    assert "the partitioner alone is proved" in report.notes[0]
+    assert validate_stages(stages, "partitioner", Options(), engine).verdict is Verdict.PROVED
