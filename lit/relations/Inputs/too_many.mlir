@@ -1,0 +1,1 @@
+"shardproof.relations"() {parameters = ["replicated", {shard = 1}, unit], results = [{shard = 1}]} : () -> ()
