@@ -223,3 +223,18 @@ def test_selection_beside_an_undefined_element() -> None:
     before = "%c = stablehlo.constant dense<5.0> : tensor<f32> return %c : tensor<f32>"
     after = module([("x", "2xf32", "")], "f32", body)
     assert theory_of(module([("x", "3xf32", HALVES)], "f32", before), after) is None
+
+
+def test_folded_integers_wrap_around() -> None:
+    """-1 is 255 without a sign, and is not less than 1."""
+    before = """%c = stablehlo.constant dense<[1, 0, 2, 1]> : tensor<4xui8>
+      %n = stablehlo.negate %c : tensor<4xui8>
+      %one = stablehlo.constant dense<1> : tensor<4xui8>
+      %p = stablehlo.compare LT, %n, %one : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xi1>
+      %o = stablehlo.select %p, %x, %y : tensor<4xi1>, tensor<4xf32> return %o : tensor<4xf32>"""
+    chosen = """%p = stablehlo.constant dense<[{0}, true, {0}, {0}]> : tensor<4xi1>
+      %o = stablehlo.select %p, %x, %y : tensor<4xi1>, tensor<4xf32> return %o : tensor<4xf32>"""
+    arguments = [("x", "4xf32", ""), ("y", "4xf32", "")]
+    spec = module(arguments, "4xf32", before)
+    assert theory_of(spec, module(arguments, "4xf32", chosen.format("true"))) is None
+    assert theory_of(spec, module(arguments, "4xf32", chosen.format("false"))) is Theory.EXACT

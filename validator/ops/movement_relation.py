@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..evaluate.numbers import STORAGE
 from ..read.ir import DType, Op, TensorType
 from ..relate.atoms import AtomKind
 from ..relate.context import exact_integers
@@ -118,7 +119,7 @@ def relate_constant(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
     ):
         value = Val(type_, (walk.constant_piece(array.reshape(-1)[0], dtype, points),), points)
         if (dtype.is_integer or dtype.is_bool) and type_.size <= MAX_TABLE:
-            return [Val(type_, value.pieces, points, known=array[None])]
+            return [Val(type_, value.pieces, points, known=array[None].astype(STORAGE[dtype]))]
         return [value]
     if type_.size <= MAX_TABLE:
         whole = _as_integers(array, dtype)
@@ -134,7 +135,7 @@ def relate_constant(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
     )
     rel = walk.builder.local_identity(type_.shape)
     is_table = dtype.is_integer or dtype.is_bool
-    return [Val(type_, (Piece(atom, rel),), points, known=array[None] if is_table else None)]
+    return [Val(type_, (Piece(atom, rel),), points, known=array[None].astype(STORAGE[dtype]) if is_table else None)]
 
 
 def _as_integers(array: np.ndarray, dtype: DType) -> np.ndarray | None:

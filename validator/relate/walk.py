@@ -15,6 +15,7 @@ import numpy as np
 
 from ..evaluate.arithmetic import Native
 from ..evaluate.machine import Machine
+from ..evaluate.numbers import STORAGE
 from ..ops.record import OpRecord
 from ..ops.registry import RECORDS
 from ..read.ir import DType, Op, Program, Region, TensorType, TokenType, TupleType, Type
@@ -379,4 +380,5 @@ class Walk:
         if rel is None:
             return None
         atom = self.context.atoms.integer(type_.dtype)
-        return Val(type_, (Piece(atom, rel),), self.points(type_), known=array)
+        # as the evaluator holds elements of this type: its wrap-around is that of the array
+        return Val(type_, (Piece(atom, rel),), self.points(type_), known=array.astype(STORAGE[type_.dtype]))
