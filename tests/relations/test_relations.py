@@ -21,6 +21,7 @@ from shardproof.validator.read.ir import Program
 from shardproof.validator.read.program import read_program
 from shardproof.validator.read.relations import Given, Piece, Relations, read_relations
 from shardproof.validator.read.shardings import Sharding
+from shardproof.validator.relate.decide import decide
 from shardproof.validator.relate.given import device_vectors, given_relation
 from shardproof.validator.relation.build import Builder
 from shardproof.validator.relation.mesh import coarsest_mesh, mesh_of
@@ -306,12 +307,30 @@ def test_the_decoder_is_proved():
     assert _llama(2, "1").verdict is Verdict.PROVED
 
 
+def test_the_wrong_slice_is_named():
+    """A slice of the wrong block has a relation as any slice has; what it reads is not what its counterpart reads."""
+    before, after = (read_program(LLAMA / f"{name}.hlo.pb.gz") for name in ("tp1_layer1", "tp2_layer1.broken"))
+    relations = read_relations((LLAMA / "relations.mlir").read_bytes(), "r", before, after)
+    decision = decide(before, after, deadline=None, assume_in_bounds=False, relations=relations)
+    assert [comparison is not None and comparison.proved for comparison in decision.comparisons] == [False, False, True]
+    origins = [stop.origin for stop in decision.stops if stop is not None]
+    assert len(origins) == 2
+    for origin in origins:
+        assert origin is not None
+        assert origin.op is not None
+        assert origin.op.name == "stablehlo.slice"
+        assert origin.op.attributes["start_indices"] == (0, 0)
+        assert origin.op.attributes["limit_indices"] == (256, 256)
+
+
 @pytest.mark.slow
 def test_the_broken_decoder_is_not_proved():
     """Whether a difference is found in time depends on the machine; a proof would be wrong on any."""
     report = _llama(2, "1.broken")
     assert report.verdict in (Verdict.REFUTED, Verdict.NOT_PROVED)
     assert [output.index for output in report.outputs if output.verdict is Verdict.PROVED] == [2]
+    assert report.frontier is not None
+    assert report.frontier.op == "stablehlo.slice"
 
 
 @pytest.mark.slow

@@ -6,13 +6,14 @@ What is left out has no influence on these results, so a difference there is a d
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..read.ir import Op, Program, Region, TensorType, Value
+from ..read.dependencies import dependencies
+from ..read.ir import Op, Program, Region, TensorType
 from ..read.relations import Relations
 from .compare import Counterexample, replay, search_counterexample
 from .errors import TooLarge
@@ -47,7 +48,7 @@ class Cone:
 
 def cone(before: Program, after: Program, relations: Relations, results: Sequence[int]) -> Cone:
     """Both programs cut down to the given results; a parameter stays where either program needs it."""
-    needed = [_needed(program, results) for program in (before, after)]
+    needed = [dependencies(program, results) for program in (before, after)]
     parameters = tuple(
         number
         for number, both in enumerate(zip(before.parameters, after.parameters, strict=True))
@@ -134,28 +135,6 @@ def _restored(found: Counterexample, part: Cone, before: Program) -> Counterexam
     for number, array in zip(part.parameters, found.inputs, strict=True):
         inputs[number] = array
     return replace(found, inputs=tuple(inputs), result=part.results[found.result])
-
-
-def _needed(program: Program, results: Sequence[int]) -> tuple[set[int], list[Op]]:
-    """Numbers of the values that these results depend on, and the operations that make them."""
-    live = {program.results[number].value.number for number in results}
-    ops = []
-    for op in reversed(program.body.ops):
-        if any(result.number in live for result in op.results):
-            ops.append(op)
-            live.update(value.number for value in _uses(op))
-    return live, ops[::-1]
-
-
-def _uses(op: Op) -> Iterator[Value]:
-    """Every value that the operation or its regions may read; those made inside a region do no harm."""
-    pending = [op]
-    while pending:
-        current = pending.pop()
-        yield from current.operands
-        for region in current.regions:
-            yield from region.results
-            pending.extend(region.ops)
 
 
 def _restricted(program: Program, parameters: Collection[int], results: Sequence[int], ops: Sequence[Op]) -> Program:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..ops.record import Theory
 from ..read.errors import ReadError, ReadErrorKind
-from ..read.ir import Program
+from ..read.ir import Op, Program
 from ..read.relations import NO_RELATIONS, Given, Relations
 from ..read.shardings import Sharding
 from ..relation.build import Builder
@@ -16,13 +16,13 @@ from ..relation.store import Rel, RelationLimitError
 from .atoms import Atom, AtomKind
 from .bridge import Bridge
 from .context import Context
+from .departure import EXCHANGES, departure
 from .given import device_vectors, given_relation
 from .layout import layout, local_shape, mesh_for, regions
 from .manual import BOUNDARIES, is_inside
 from .outputs import Comparison, compare_result
 from .value import AnyVal, Piece, Val
 from .walk import DEVICE_NUMBERS, Origin, Walk, WalkTimeoutError
-
 
 MIN_PATIENCE = 5.0
 PATIENCE = 4.0
@@ -107,7 +107,8 @@ def decide(
         actual = [device.env.get(result.value.number) for result in after.results]
     comparisons: list[Comparison | None] = []
     missing, stops = [], []
-    for implementation, rel, want, have in zip(after.results, demands, expected, actual, strict=True):
+    for number, (implementation, rel) in enumerate(zip(after.results, demands, strict=True)):
+        want, have = expected[number], actual[number]
         if have is None:
             comparisons.append(None)
             missing.append("")
@@ -121,7 +122,11 @@ def decide(
         if comparison is None or not comparison.proved:
             problem = problem or _unsupported(original, device, _closure(_roots_of(want)))
         missing.append(problem)
-        stops.append(None if comparison is None or comparison.proved else _stop(device, atoms, comparison))
+        if comparison is None or comparison.proved:
+            stops.append(None)
+        else:
+            op = departure(original, device, before, after, number)
+            stops.append(_earlier(_stop(device, atoms, comparison), op, after))
     return Decision(tuple(comparisons), tuple(missing), tuple(stops), original, device, out_of_time)
 
 
@@ -130,6 +135,16 @@ def _first_stop(device: Walk) -> Stop | None:
     for number in sorted(device.origins):
         return Stop(None, device.origins[number], device.origins[number].reason or _NO_VALUE)
     return None
+
+
+def _earlier(stop: Stop, op: Op | None, after: Program) -> Stop:
+    """The op that reads other elements than the original's, where it comes before the stop that is known."""
+    known = stop.origin.op if stop.origin is not None else None
+    first = next((each for each in after.body.ops if each is op or each is known), None)
+    if op is None or first is not op:
+        return stop
+    reason = "holds other elements than the op in its place in the before program"
+    return Stop(stop.atom, Origin(op, False, reason), reason)
 
 
 def _same_place(device: Walk, want: AnyVal, shape: tuple[int, ...]) -> Rel | str:
@@ -166,12 +181,8 @@ def _crosses_boundaries(program: Program) -> bool:
 def _asks_for_devices(program: Program) -> bool:
     """Whether devices differ or exchange data outside of any manual region."""
     ops = (op for region in regions(program.body) for op in region.ops)
-    asks = any(op.name in DEVICE_NUMBERS or _EXCHANGES & op.attributes.keys() for op in ops)
+    asks = any(op.name in DEVICE_NUMBERS or EXCHANGES & op.attributes.keys() for op in ops)
     return asks and not _crosses_boundaries(program)
-
-
-_EXCHANGES = frozenset({"replica_groups", "source_target_pairs"})
-"""Attributes of the ops that exchange data between devices."""
 
 
 def _own_parameters(walk: Walk, program: Program) -> list[AnyVal]:
