@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from ..read.attributes import DeviceGroups
+from ..read.attributes import DeviceGroups, DevicePairs
 from ..read.ir import Program, Region
 from ..read.shardings import Sharding, ShardingKind
 from ..relation.build import Builder, affine, names
@@ -98,6 +98,11 @@ def _vectors(before: Program, after: Program, count: int, further: Sequence[Shar
                 rows[groups.table] = np.arange(groups.table.shape[0])[:, None]
                 places[groups.table] = np.arange(groups.table.shape[1])
                 yield from (rows, places)
+            pairs = op.attributes.get("source_target_pairs")
+            if isinstance(pairs, DevicePairs) and len(pairs.table) == count:
+                sources = np.zeros(count, np.int64)
+                sources[pairs.table[:, 1]] = pairs.table[:, 0]
+                yield sources
             if op.name == "stablehlo.constant":
                 value = np.asarray(op.attributes["value"])
                 if value.shape == (count,) and value.dtype.kind in "iu":

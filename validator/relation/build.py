@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .mesh import Box, Mesh, boxes
+from .mesh import Box, Mesh, affine_fit, boxes
 from .store import Dom, Rel, Store
 
 
@@ -109,6 +109,8 @@ class Builder:
 
         `grid` has shape [devices or 1, *shape].
         """
+        if not grid.size:
+            return self.relation(shape, ["0"])
         per_device = grid.shape[0] != 1 or not self.mesh.sizes
         values = self.mesh.grid(grid) if per_device and self.mesh.sizes else grid.reshape(shape)
         variables = [*(self.device if per_device else []), *names("i", len(shape))]
@@ -127,31 +129,43 @@ class Builder:
         return f"{self._tuple(local)} -> [{value}] : {' and '.join(bounds) or '1 = 1'}"
 
     def devices_related(self, grid: np.ndarray) -> Rel | None:
-        """{[d] -> [d']} from a vector [devices] of device numbers, -1 for none: pieces found by digit differences."""
-        sources = np.asarray(grid)
+        """{[d] -> [d']} from a vector [devices] of device numbers, -1 for none; None where it takes too many boxes."""
         if not self.mesh.sizes:
             return None
-        table = self.mesh.coordinates
-        targets = np.nonzero(sources >= 0)[0]
-        shifts: dict[tuple[int, ...], list[int]] = {}
-        for target in targets:
-            delta = tuple(int(x) for x in table[sources[target]] - table[target])
-            shifts.setdefault(delta, []).append(int(target))
+        sources = self.mesh.grid(np.asarray(grid))
+        found = boxes(sources)
+        if found is None:
+            return None
+        others = names("e", len(self.mesh.sizes))
+        number = affine(strides_of("e", range(len(others)), self.mesh.sizes))
         pieces = []
-        for delta, members in shifts.items():
-            mask = np.zeros(self.mesh.num_devices, np.int64)
-            mask[members] = 1
-            found = boxes(self.mesh.grid(mask))
-            if found is None:
-                return None
-            outputs = [affine([(1, name)], step) for name, step in zip(self.device, delta, strict=True)]
-            for box in found:
-                bounds = [f"{lo} <= {name} < {hi}" for name, (lo, hi) in zip(self.device, box.bounds, strict=True)]
-                inside = affine(list(zip(box.coefficients, self.device, strict=True)), box.constant)
-                pieces.append(
-                    f"[{','.join(self.device)}] -> [{','.join(outputs)}] : {' and '.join(bounds)} and {inside} = 1"
-                )
+        for box in found:
+            bounds = [f"{low} <= {name} < {high}" for name, (low, high) in zip(self.device, box.bounds, strict=True)]
+            inside = sources[tuple(slice(*bound) for bound in box.bounds)]
+            if inside.max() < 0:
+                continue
+            digits = self._digits(inside, box)
+            if digits is None:
+                # no number below 0 has digits in range, so a device without a source is in no piece
+                source = affine(list(zip(box.coefficients, self.device, strict=True)), box.constant)
+                bounds += [*box_constraints(others, self.mesh.sizes), f"{number} = {source}"]
+            outputs = others if digits is None else digits
+            pieces.append(f"[{','.join(self.device)}] -> [{','.join(outputs)}] : {' and '.join(bounds)}")
         return self.store.rel("{" + "; ".join(pieces) + "}") if pieces else None
+
+    def _digits(self, sources: np.ndarray, box: Box) -> list[str] | None:
+        """Every digit of the sources in a box as an expression, None where one is not affine or a source is missing."""
+        if sources.min() < 0:
+            return None
+        table = self.mesh.coordinates[sources]
+        outputs = []
+        for k in range(table.shape[-1]):
+            fit = affine_fit(table[..., k])
+            if fit is None:
+                return None
+            origin = fit[0] - sum(c * low for c, (low, _) in zip(fit[1], box.bounds, strict=True))
+            outputs.append(affine(list(zip(fit[1], self.device, strict=True)), origin))
+        return outputs
 
 
 def strides_of(prefix: str, dims: Sequence[int], shape: Sequence[int]) -> list[tuple[int, str]]:

@@ -19,6 +19,9 @@ _LARGEST_FITTED = 1 << 40
 MAX_BOXES = 96
 """A table that needs more boxes than this is not turned into a relation."""
 
+_MAX_LOOKS = 4000
+"""Parts of one table that are looked at: with many axes there are more ways to cut it than can be tried."""
+
 
 @dataclass(frozen=True)
 class Mesh:
@@ -137,37 +140,44 @@ class Box:
 def boxes(grid: np.ndarray) -> tuple[Box, ...] | None:
     """A partition of the grid into boxes with an affine function each, or None where it takes more than `MAX_BOXES`."""
     grid = np.asarray(grid, dtype=np.int64)
-    found = _boxes(grid, tuple((0, extent) for extent in grid.shape), MAX_BOXES)
+    found = _Cutting().boxes(grid, tuple((0, extent) for extent in grid.shape), MAX_BOXES)
     return tuple(found) if found is not None else None
 
 
-def _boxes(grid: np.ndarray, bounds: tuple[tuple[int, int], ...], budget: int) -> list[Box] | None:
-    if budget <= 0:
-        return None
-    fit = affine_fit(grid)
-    if fit is not None:
-        constant = fit[0] - sum(c * low for c, (low, _) in zip(fit[1], bounds, strict=True))
-        return [Box(bounds, constant, fit[1])]
-    best: list[Box] | None = None
-    for axis, extent in enumerate(grid.shape):
-        if extent < 2:
-            continue
-        parts: list[Box] = []
-        start = 0
-        while start < extent and len(parts) < budget:
-            stop = _longest_affine_run(grid, axis, start)
-            index = tuple(slice(start, stop) if k == axis else slice(None) for k in range(grid.ndim))
-            low = bounds[axis][0]
-            inner = tuple((low + start, low + stop) if k == axis else b for k, b in enumerate(bounds))
-            below = _boxes(grid[index], inner, budget - len(parts)) if stop - start < extent else None
-            if below is None:
-                parts = []
-                break
-            parts.extend(below)
-            start = stop
-        if parts and start >= extent and (best is None or len(parts) < len(best)):
-            best, budget = parts, min(budget, len(parts))
-    return best
+class _Cutting:
+    """One search for boxes, which is given up when it has looked at too many parts."""
+
+    def __init__(self) -> None:
+        self._looks = 0
+
+    def boxes(self, grid: np.ndarray, bounds: tuple[tuple[int, int], ...], budget: int) -> list[Box] | None:
+        self._looks += 1
+        if budget <= 0 or self._looks > _MAX_LOOKS:
+            return None
+        fit = affine_fit(grid)
+        if fit is not None:
+            constant = fit[0] - sum(c * low for c, (low, _) in zip(fit[1], bounds, strict=True))
+            return [Box(bounds, constant, fit[1])]
+        best: list[Box] | None = None
+        for axis, extent in enumerate(grid.shape):
+            if extent < 2:
+                continue
+            parts: list[Box] = []
+            start = 0
+            while start < extent and len(parts) < budget:
+                stop = _longest_affine_run(grid, axis, start)
+                index = tuple(slice(start, stop) if k == axis else slice(None) for k in range(grid.ndim))
+                low = bounds[axis][0]
+                inner = tuple((low + start, low + stop) if k == axis else b for k, b in enumerate(bounds))
+                below = self.boxes(grid[index], inner, budget - len(parts)) if stop - start < extent else None
+                if below is None:
+                    parts = []
+                    break
+                parts.extend(below)
+                start = stop
+            if parts and start >= extent and (best is None or len(parts) < len(best)):
+                best, budget = parts, min(budget, len(parts))
+        return best
 
 
 def _longest_affine_run(grid: np.ndarray, axis: int, start: int) -> int:
