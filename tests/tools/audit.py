@@ -154,6 +154,11 @@ class Auditor:
     def element(self, atom: Atom, index: np.ndarray) -> np.ndarray:
         """The atom's elements at these indices [points, arity]."""
         if atom.kind is AtomKind.INTEGER:
+            if atom.dtype.is_integer or atom.dtype.is_bool:
+                low, high = atom.dtype.integer_range
+                if len(index) and (index.min() < low or index.max() > high):
+                    self._report(str(atom), f"{index.min()} … {index.max()} as '{atom.dtype.value}'")
+                    raise Unknown("integer out of range")
             return self.arithmetic.load(_integers(index[:, 0], atom.dtype), atom.dtype)
         if atom.kind is AtomKind.CONSTANT and atom.arity == 0:
             return self._constant(atom, len(index))
