@@ -63,6 +63,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="how parameters and results relate where no sharding says so (see relations.md)",
     )
+    inputs.add_argument(
+        "--infer-relations",
+        action="store_true",
+        help="assume that tensors nothing is told of are cut evenly over all devices, as their shapes suggest",
+    )
 
     proof = result.add_argument_group("proof")
     proof.add_argument(
@@ -150,7 +155,7 @@ def _run(arguments: list[str]) -> int:
     _check(command_line, args)
     options = Options(
         theory=Theory(args.theory),
-        assumptions=frozenset({Assumption.INDICES_IN_BOUNDS} if args.assume_indices_in_bounds else ()),
+        assumptions=_assumptions(args),
         timeout=args.timeout,
         seed=args.seed,
     )
@@ -168,6 +173,14 @@ def _run(arguments: list[str]) -> int:
     if len(codes) > 1 and not args.quiet:
         _say_counts(codes)
     return ExitCode.worst(codes)
+
+
+def _assumptions(args: argparse.Namespace) -> frozenset[Assumption]:
+    asked = {
+        Assumption.INDICES_IN_BOUNDS: args.assume_indices_in_bounds,
+        Assumption.RELATIONS_FROM_SHAPES: args.infer_relations,
+    }
+    return frozenset(assumption for assumption, wanted in asked.items() if wanted)
 
 
 def _open(path: str) -> TextIO:
@@ -262,8 +275,9 @@ def _replay(report: Report, before: Source, after: Source, path: str, relations:
     if report.counterexample is None:
         print(f"{report.after}: note: no counterexample, so '{path}' is not written", file=sys.stderr)
         return
+    infer = Assumption.RELATIONS_FROM_SHAPES in report.assumptions
     with _open(path) as file:
-        file.write(replay_script(report.counterexample, before, after, relations))
+        file.write(replay_script(report.counterexample, before, after, relations, infer))
 
 
 def _say_unreadable(error: ReadError) -> None:

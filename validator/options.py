@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
 
 class Assumption(enum.Enum):
-    """A condition on the inputs under which a verdict holds; it is printed with the verdict."""
+    """A condition under which a verdict holds; it is printed with the verdict."""
 
     INDICES_IN_BOUNDS = "indices-in-bounds"
+    """Inputs whose run-time indices are out of bounds are not judged."""
+    RELATIONS_FROM_SHAPES = "relations-from-shapes"
+    """Where nothing tells how a tensor is cut, its shapes do."""
 
 
 @dataclass(frozen=True, slots=True)

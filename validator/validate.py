@@ -13,6 +13,7 @@ from .evaluate.cone import search
 from .evaluate.errors import EvaluationError
 from .ops.record import Theory
 from .options import Assumption, Options
+from .read.inferred import with_inferred
 from .read.ir import UNKNOWN_LOCATION, Location, Op, Program
 from .read.relations import NO_RELATIONS, Relations, read_relations
 from .relate.atoms import Atom
@@ -34,15 +35,13 @@ def validate_programs(before: Program, after: Program, options: Options) -> Repo
     """
     start = time.monotonic()
     deadline = None if options.timeout is None else start + options.timeout
-    relations = NO_RELATIONS
-    if options.relations is not None:
-        relations = read_relations(options.relations.data, options.relations.name, before, after)
+    relations, relation_notes = _relations(before, after, options)
     in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
     decision = decide(
         before, after, deadline=deadline, assume_in_bounds=in_bounds, accepted=options.theory, relations=relations
     )
     outputs = [_output(k, before, decision, options.theory) for k in range(len(before.results))]
-    counterexample, notes = None, tuple(before.notes) + tuple(after.notes) + relations.notes
+    counterexample, notes = None, tuple(before.notes) + tuple(after.notes) + relation_notes
     if unproved := [k for k in range(len(outputs)) if _open(decision, k)]:
         counterexample, why_not = _search(before, after, relations, unproved, options, deadline)
         notes += (why_not,) if why_not else ()
@@ -64,6 +63,18 @@ def validate_programs(before: Program, after: Program, options: Options) -> Repo
         rest["frontier"] = _frontier(decision, failing)
         rest["obstacle"] = None if counterexample is not None else _obstacle(decision, failing, outputs[failing])
     return Report.over(before.source, after.source, outputs, **rest)
+
+
+def _relations(before: Program, after: Program, options: Options) -> tuple[Relations, tuple[str, ...]]:
+    """What the options tell of the relations besides shardings, and what a report has to say of them."""
+    relations = NO_RELATIONS
+    if options.relations is not None:
+        relations = read_relations(options.relations.data, options.relations.name, before, after)
+    notes = relations.notes
+    if Assumption.RELATIONS_FROM_SHAPES in options.assumptions:
+        relations, note = with_inferred(relations, before, after)
+        notes += (note,) if note else ()
+    return relations, notes
 
 
 def _open(decision: Decision, k: int) -> bool:

@@ -20,6 +20,13 @@
 // REPLAY-NEXT: expected
 // REPLAY-NEXT: got
 
+// From shapes alone it is the same plain cut, and assumed.
+// RUN: expect-exit 1 validate-hlo %s %S/Inputs/fused_on_three.mlir --infer-relations --replay %t.py 2>&1 | filecheck %s --check-prefix SHAPES
+// SHAPES: REFUTED (assuming relations-from-shapes)
+// SHAPES: first value without a relation: {{.*}} = stablehlo.slice
+// SHAPES: from shapes alone: parameter 1 on dimension 1, result 0 on dimension 1
+// RUN: expect-exit 1 %python %t.py | filecheck %s --check-prefix REPLAY
+
 // RUN: expect-exit 5 validate-hlo %s %S/Inputs/fused_on_three.mlir --relations %S/Inputs/too_many.mlir 2>&1 | filecheck %s --check-prefix COUNT
 // COUNT: {{.*}}too_many.mlir:1:1: error: parameters: relations for 3 parameters, the programs have 2
 

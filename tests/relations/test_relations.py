@@ -17,9 +17,10 @@ import shardproof
 from shardproof.validator.evaluate.given import UNDEFINED, given_layouts, positions
 from shardproof.validator.read.affine import Affine, Constraint
 from shardproof.validator.read.errors import ReadError
+from shardproof.validator.read.inferred import with_inferred
 from shardproof.validator.read.ir import Program
 from shardproof.validator.read.program import read_program
-from shardproof.validator.read.relations import Given, Piece, Relations, read_relations
+from shardproof.validator.read.relations import NO_RELATIONS, Given, Piece, Relations, read_relations
 from shardproof.validator.read.shardings import Sharding
 from shardproof.validator.relate.decide import decide
 from shardproof.validator.relate.given import device_vectors, given_relation
@@ -288,6 +289,35 @@ def test_a_result_relation_of_other_devices_is_refuted():
 def test_the_time_limit_keeps_the_relations():
     relations = _fused("{shard = 1, blocks = [12, 12]}")
     assert shardproof.validate_modules(LOGICAL, LOCAL, relations=relations, timeout=60).verdict is Verdict.PROVED
+
+
+def test_relations_guessed_from_shapes_are_an_assumption():
+    half = '"shardproof.relations"() {parameters = [unit, {shard = 1, blocks = [12, 12]}]} : () -> ()\n'
+    report = shardproof.validate_modules(LOGICAL, LOCAL, relations=half, assume=["relations-from-shapes"])
+    assert report.verdict is Verdict.PROVED
+    assert [assumption.value for assumption in report.assumptions] == ["relations-from-shapes"]
+    assert report.notes == (
+        "the relations of 1 parameters and 0 results were given by hand in '<relations>'",
+        "taken to be cut evenly over 3 devices, from shapes alone: result 0 on dimension 1",
+    )
+    guessed = shardproof.validate_modules(LOGICAL, LOCAL, assume=["relations-from-shapes"])
+    assert guessed.verdict is Verdict.REFUTED
+    assert guessed.frontier is not None
+    assert guessed.frontier.op == "stablehlo.slice"
+
+
+@pytest.mark.parametrize("local", ["4xi32", "16xi32", "1xi32", "2x1xi32"])
+def test_shapes_that_tell_no_cut_are_refused(local: str):
+    before, after = _program(["8xi32"], ["1xi32"]), _program([local], ["1xi32"], 4)
+    with pytest.raises(ReadError, match="tells no way to cut"):
+        with_inferred(NO_RELATIONS, before, after)
+
+
+def test_a_sharding_is_not_guessed_over():
+    text = 'func.func public @main(%a: tensor<8xi32> {mhlo.sharding = "{replicated}"}) -> tensor<8xi32> {'
+    before = read_program(f"module @m {{\n{text}\nreturn %a : tensor<8xi32>\n}}\n}}\n")
+    relations, note = with_inferred(NO_RELATIONS, before, _program(["2xi32"], ["8xi32"], 4))
+    assert (relations, note) == (NO_RELATIONS, "")
 
 
 def test_a_program_of_devices_takes_no_relations():

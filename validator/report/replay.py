@@ -30,6 +30,7 @@ import numpy as np
 from shardproof.validator.evaluate.compare import Counterexample
 from shardproof.validator.evaluate.cone import replay_result
 from shardproof.validator.read import read_pair
+from shardproof.validator.read.inferred import with_inferred
 from shardproof.validator.read.relations import NO_RELATIONS, read_relations
 
 
@@ -74,9 +75,13 @@ RELATIONS = unpack("""
 {relations}
 """)
 
+INFER_RELATIONS = {infer}
+
 if __name__ == "__main__":
     programs = read_pair(BEFORE, AFTER, names=(BEFORE_NAME, AFTER_NAME))
     relations = read_relations(RELATIONS, RELATIONS_NAME, *programs) if RELATIONS_NAME else NO_RELATIONS
+    if INFER_RELATIONS:
+        relations, _ = with_inferred(relations, *programs)
     expected, actual = replay_result(COUNTEREXAMPLE, *programs, relations)
     print(f"output {{COUNTEREXAMPLE.result}}, device {{COUNTEREXAMPLE.device}}, element {{list(COUNTEREXAMPLE.index)}}")
     print(f"expected {{expected}}")
@@ -85,7 +90,9 @@ if __name__ == "__main__":
 '''
 
 
-def replay_script(witness: Counterexample, before: Source, after: Source, relations: Source | None = None) -> str:
+def replay_script(
+    witness: Counterexample, before: Source, after: Source, relations: Source | None = None, infer: bool = False
+) -> str:
     """The script's text. It holds all that is read, so that it goes on working when the files are gone."""
     return _SCRIPT.format(
         inputs="".join(f"    {_array(value)},\n" for value in witness.inputs),
@@ -100,6 +107,7 @@ def replay_script(witness: Counterexample, before: Source, after: Source, relati
         before=_packed(before.data),
         after_name=after.name,
         after=_packed(after.data),
+        infer=infer,
         relations_name=relations.name if relations else "",
         relations=_packed(relations.data if relations else b""),
     )
