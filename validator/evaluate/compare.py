@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..read.ir import Program
-from .arithmetic import Arithmetic, Wide
+from .arithmetic import Arithmetic, Native, Wide
 from .errors import OutOfTime, UnsupportedInExact
 from .exact import Exact
 from .field import special
@@ -28,6 +28,8 @@ _RELATIVE = 1e-6
 """Least relative difference, against the greater of the two elements and a thousandth of the result's greatest."""
 _PERTURBATION = 1e-12
 _NOISE_FACTOR = 100.0
+_ROUNDING_FACTOR = 8.0
+"""A difference must stand out by this much from what the programs' own rounding changes."""
 _TRIAL_SHARE = 0.25
 """Greatest part of the budget that one trial of programs with loops may take; inputs on which one does not end are
 given up. Without loops a trial takes as long as any other, and only a finished one tells anything."""
@@ -148,14 +150,36 @@ class Search:
         if not faithful:
             noise = self._noise(inputs, outcome, seed, deadline)
             for k, level in enumerate(noise):
-                difference = np.abs(np.subtract(outcome.expected[k], outcome.actual[k], dtype=level.dtype))
+                difference = _distance(outcome.expected[k], outcome.actual[k], level.dtype)
                 candidates[k] &= ~np.isfinite(difference) | (difference > _NOISE_FACTOR * level)
+        if any(mask.any() for mask in candidates):
+            for k, level in enumerate(self._rounding(inputs, outcome, seed, deadline)):
+                difference = _distance(outcome.expected[k], outcome.actual[k], level.dtype)
+                candidates[k] &= ~np.isfinite(difference) | (difference > _ROUNDING_FACTOR * level)
         for number, mask in enumerate(candidates):
             if mask.any():
                 device, *index = (int(k) for k in np.argwhere(mask)[0])
                 place = (device, *index)
                 return number, device, tuple(index), outcome.expected[number][place], outcome.actual[number][place]
         return None
+
+    def _rounding(
+        self, inputs: Sequence[np.ndarray], outcome: _Outcome, seed: int, deadline: float | None
+    ) -> list[np.ndarray]:
+        """How far each element moves, in either program, when it is computed in its own types instead of wide ones.
+
+        A compiler may compute a part of a program more or less precisely (a folded constant is rounded once): what it
+        changes thereby is of this size, and is no error.
+        """
+        own = self.run(inputs, Native(), seed, deadline)
+        levels = []
+        for k, want in enumerate(outcome.expected):
+            level = np.zeros(want.shape, _difference_type(want))
+            for wide, native in ((want, own.expected[k]), (outcome.actual[k], own.actual[k])):
+                change = _distance(native, wide, level.dtype)
+                np.maximum(level, np.where(np.isnan(change), 0, change), out=level)
+            levels.append(level)
+        return levels
 
     def _noise(
         self, inputs: Sequence[np.ndarray], outcome: _Outcome, seed: int, deadline: float | None
@@ -171,9 +195,15 @@ class Search:
             other = self.run(moved, Wide(), seed, deadline)
             for k, level in enumerate(levels):
                 for old, new in ((outcome.expected[k], other.expected[k]), (outcome.actual[k], other.actual[k])):
-                    change = np.abs(np.subtract(new, old, dtype=level.dtype))
+                    change = _distance(new, old, level.dtype)
                     np.maximum(level, np.where(np.isfinite(change), change, 0), out=level)
         return levels
+
+
+def _distance(left: np.ndarray, right: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """How far apart elements are; NaN where both are the same infinity or either is NaN."""
+    with np.errstate(invalid="ignore"):
+        return np.abs(np.subtract(left, right, dtype=dtype))
 
 
 def _difference_type(array: np.ndarray) -> np.dtype:

@@ -45,7 +45,8 @@ def _elementwise(walk: Walk, op: Op, values: list[Val]) -> Val:
         return combine(walk, op, values, monoid)
     if op.name == "stablehlo.negate" and values[0].monoid is Monoid.ADD:
         return _negated(values[0])
-    if monoid is not None and monoid.reorders_exactly(dtype) and all(value.is_view for value in values):
+    exact = monoid is not None and (monoid.reorders_exactly(dtype) or monoid is Monoid.MUL)
+    if monoid is not None and exact and all(value.is_view for value in values):
         simpler = _around_constants(walk, op, values, monoid)
         if simpler is not None:
             return simpler
@@ -55,8 +56,8 @@ def _elementwise(walk: Walk, op: Op, values: list[Val]) -> Val:
 def _around_constants(walk: Walk, op: Op, values: Sequence[Val], monoid: Monoid) -> Val | None:
     """The op where an operand is its neutral element in part: the other operand is the result there.
 
-    Lemma *neutral element*: max(x, −inf) = x and the like, exact for reducers that reorder exactly; None where no
-    operand is neutral anywhere.
+    Lemma *neutral element*: max(x, −inf) = x, x · 1 = x and the like, exact for reducers that reorder exactly and for
+    products; None where no operand is neutral anywhere.
     """
     store, type_ = walk.store, op.results[0].tensor
     if op.name == "stablehlo.subtract" or len(values) != 2:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 MAX_FRESH_PIECES = 12
-"""A device value without a relation in more pieces than this is given a name as it stands."""
+"""A device value without a relation in more pieces and divisions than this is given a name as it stands."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,22 +228,13 @@ def _fresh(walk: Walk, key: Hashable, ready: _Ready, type_: TensorType) -> Piece
     store = walk.store
     assert ready.joint is not None
     joint = ready.joint
+    same = _equal_points(walk, ready)
     # what only the device has and is in many pieces already will match nothing: no representatives are looked for
-    hopeless = not walk.is_original and joint.map.n_basic_map() > MAX_FRESH_PIECES
-    if hopeless:
-        canonical = store.identity_on(store.domain(joint))
-    elif ready.ambiguous:
-        # x[i] ∘ y = y ∘ x[i]: a tuple of operands and its exchange are one
-        same = store.union(
-            store.compose(joint, store.reverse(joint)),
-            store.compose(store.compose(joint, _swapper(walk, ready)), store.reverse(joint)),
-        )
-        canonical = store.lexmin(same)
-        joint = store.restrict(joint, store.range(canonical))
-    elif store.injective(joint):
+    hopeless = same is not None and not walk.is_original and store.weight(same) > MAX_FRESH_PIECES
+    if same is None or hopeless:
         canonical = store.identity_on(store.domain(joint))
     else:
-        canonical = store.lexmin(store.compose(joint, store.reverse(joint)))
+        canonical = store.lexmin(same)
         joint = store.restrict(joint, store.range(canonical))
     named = store.range(canonical)
     by_operand = [store.restrict(rel, named) for _, rel in ready.distinct]
@@ -260,3 +251,14 @@ def _fresh(walk: Walk, key: Hashable, ready: _Ready, type_: TensorType) -> Piece
         walk.context.lifts.setdefault(ready.full_key, []).append(Candidate(atom, joint, store.reverse(joint)))
     walk.note_fresh(atom)
     return Piece(atom, canonical)
+
+
+def _equal_points(walk: Walk, ready: _Ready) -> Rel | None:
+    """Pairs of points with the same operands; None where there are none but each point with itself."""
+    store, joint = walk.store, ready.joint
+    assert joint is not None
+    back = store.reverse(joint)
+    if ready.ambiguous:
+        # f(x[i], x[j]) = f(x[j], x[i]): a tuple of operands and its exchange are one
+        return store.union(store.compose(joint, back), store.compose(store.compose(joint, _swapper(walk, ready)), back))
+    return None if store.injective(joint) else store.compose(joint, back)

@@ -215,6 +215,15 @@ class Store:
     def lexmax(self, rel: Rel) -> Rel:
         return self._memoised(("lexmax", rel.number), lambda: self.intern(rel.map.lexmax()))
 
+    def weight(self, rel: Rel) -> int:
+        """How unwieldy a relation is: its pieces and the integer divisions in them."""
+
+        def compute() -> int:
+            pieces = rel.map.get_basic_maps()
+            return len(pieces) + sum(piece.dim(isl.dim_type.div) for piece in pieces)
+
+        return self._memoised(("weight", rel.number), compute)
+
     def affine_hull(self, rel: Rel) -> Rel:
         """The smallest affine relation that holds this one."""
         return self._memoised(
