@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import islpy as isl
@@ -18,7 +19,7 @@ from shardproof.validator.evaluate.given import UNDEFINED, given_layouts, positi
 from shardproof.validator.read.affine import Affine, Constraint
 from shardproof.validator.read.errors import ReadError
 from shardproof.validator.read.inferred import with_inferred
-from shardproof.validator.read.ir import Program
+from shardproof.validator.read.ir import Program, Value
 from shardproof.validator.read.program import read_program
 from shardproof.validator.read.relations import NO_RELATIONS, Given, Piece, Relations, read_relations
 from shardproof.validator.read.shardings import Sharding
@@ -127,6 +128,7 @@ def test_open_repetitions_repeat_equally_often():
         ("affine_map<(d, i) -> (d, i)>", "map with 2 results for a logical tensor of rank 1"),
         ("affine_map<(d, i)[n, m] -> (d + n + m)>", "map with 2 symbols"),
         ("affine_map<(d, i)[n] -> (i floordiv (n - 4))>", "divides by something else than a positive number"),
+        ("affine_map<(d, i) -> (i * 65536 * 65536 + d)>", "map with numbers beyond 1073741824"),
         ("[{map = affine_map<(d, i) -> (i)>, domain = 3}]", "'domain' is no affine set"),
         ("[3]", "is no piece"),
         ('"replicated", "replicated"', "relations for 2 parameters, the programs have 1"),
@@ -351,6 +353,41 @@ def test_the_wrong_slice_is_named():
         assert origin.op.name == "stablehlo.slice"
         assert origin.op.attributes["start_indices"] == (0, 0)
         assert origin.op.attributes["limit_indices"] == (256, 256)
+
+
+def _without_all_reduces(program: Program) -> Program:
+    """The program with each all-reduce replaced by what it would have reduced."""
+    known: dict[int, Value] = {}
+    ops = []
+    for op in program.body.ops:
+        operands = tuple(known.get(value.number, value) for value in op.operands)
+        if op.name == "stablehlo.all_reduce":
+            known[op.results[0].number] = operands[0]
+        else:
+            ops.append(replace(op, operands=operands))
+    assert known
+    return replace(program, body=replace(program.body, ops=tuple(ops)))
+
+
+def test_the_proof_needs_the_collectives_and_this_relation():
+    before, after = (read_program(LLAMA / f"{name}.hlo.pb.gz") for name in ("tp1_layer1", "tp2_layer1"))
+    text = (LLAMA / "relations.mlir").read_text(encoding="utf-8")
+    swapped = text.replace("{map = #key, domain = #in_key}", "{map = #value, domain = #in_key}").replace(
+        "{map = #value, domain = #in_value}", "{map = #key, domain = #in_value}"
+    )
+    shift = "d * (512 floordiv n) + j - 2560 floordiv n + 2560"
+    swapped = swapped.replace(shift, "d * (512 floordiv n) + j - 2048 floordiv n + 2560", 1).replace(
+        "d * (512 floordiv n) + j - 2048 floordiv n + 2048", "d * (512 floordiv n) + j - 2560 floordiv n + 2048", 1
+    )
+    cases = [
+        (after, text, [True, True, True]),
+        (_without_all_reduces(after), text, [False, True, True]),
+        (after, swapped, [False, False, False]),
+    ]
+    for program, relation, expected in cases:
+        relations = read_relations(relation, "r", before, program)
+        decision = decide(before, program, deadline=None, assume_in_bounds=False, relations=relations)
+        assert [c is not None and c.proved for c in decision.comparisons] == expected
 
 
 @pytest.mark.slow

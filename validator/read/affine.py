@@ -80,6 +80,15 @@ class Affine:
                 found += [term, *term.numerator.floors()]
         return found
 
+    def numbers(self) -> list[int]:
+        """Every constant, factor and divisor in it, the inner ones too."""
+        found = [self.constant]
+        for factor, term in self.terms:
+            found.append(factor)
+            if isinstance(term, Floor):
+                found += [term.divisor, *term.numerator.numbers()]
+        return found
+
     def variables(self) -> set[int]:
         found: set[int] = set()
         for _, term in self.terms:

@@ -290,10 +290,16 @@ class _Reader:
             )
         if plain.n_symbols > 1:
             raise _Misfit(f"{what} with {plain.n_symbols} symbols; the only one is the number of devices")
-        return [from_mlir(result, [self.devices]) for result in plain.results]
+        expressions = [from_mlir(result, [self.devices]) for result in plain.results]
+        if any(abs(number) > _GREATEST for expression in expressions for number in expression.numbers()):
+            raise _Misfit(f"{what} with numbers beyond {_GREATEST}")
+        return expressions
 
 
 _MISMATCH = ReadErrorKind.MISMATCH
+
+_GREATEST = 1 << 30
+"""Products of greater numbers and indices might not fit into the 64 bits that tables are computed in."""
 
 
 def _key(attribute: Any) -> str:
