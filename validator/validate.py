@@ -37,11 +37,19 @@ def validate_programs(before: Program, after: Program, options: Options) -> Repo
     deadline = None if options.timeout is None else start + options.timeout
     relations, relation_notes = _relations(before, after, options)
     in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
-    decision = decide(
-        before, after, deadline=deadline, assume_in_bounds=in_bounds, accepted=options.theory, relations=relations
-    )
+    decision: Decision | None = None
+    for theory in (Theory.REASSOCIATED, Theory.REAL) if options.theory is Theory.REAL else (options.theory,):
+        # the laws of the reals lead some terms away from what the weaker theory finds: it is tried first
+        found = decide(
+            before, after, deadline=deadline, assume_in_bounds=in_bounds, accepted=theory, relations=relations
+        )
+        if decision is None or _proofs(found) > _proofs(decision):
+            decision = found
+        if _proofs(decision) == len(before.results):
+            break
+    assert decision is not None
     outputs = [_output(k, before, decision, options.theory) for k in range(len(before.results))]
-    counterexample, notes = None, tuple(before.notes) + tuple(after.notes) + relation_notes
+    counterexample, notes = None, tuple(before.notes) + tuple(after.notes) + relation_notes + decision.notes
     if unproved := [k for k in range(len(outputs)) if _open(decision, k)]:
         counterexample, why_not = _search(before, after, relations, unproved, options, deadline)
         notes += (why_not,) if why_not else ()
@@ -75,6 +83,11 @@ def _relations(before: Program, after: Program, options: Options) -> tuple[Relat
         relations, note = with_inferred(relations, before, after)
         notes += (note,) if note else ()
     return relations, notes
+
+
+def _proofs(decision: Decision) -> int:
+    """How many results are proved."""
+    return sum(comparison is not None and comparison.proved for comparison in decision.comparisons)
 
 
 def _open(decision: Decision, k: int) -> bool:

@@ -19,7 +19,7 @@ from .atoms import Atom, AtomKind
 from .context import Definition
 from .lift import find, lift
 from .monoid import Monoid
-from .moves import gathered
+from .moves import gathered, restricted
 from .value import Piece, Val, strongest
 
 if TYPE_CHECKING:
@@ -272,6 +272,33 @@ def _finish(walk: Walk, value: Val, recognised: set[int]) -> Val:
     if value.levels > 0 and not monoid.reorders_exactly(value.type.dtype) and not _is_whole_sum(value, recognised):
         theory = strongest([theory, Theory.REASSOCIATED])
     return Val(value.type, gathered(store, pieces), value.domain, None, 0, theory)
+
+
+def complete_part(walk: Walk, value: Val) -> tuple[Val, Val] | None:
+    """(the value as a view where one whole element is all it holds, the sum on the other points); None if all are such.
+
+    A device may have a whole term of the original where another one has a partial result: each is taken for itself.
+    """
+    store, monoid = walk.store, value.monoid
+    if monoid is None:
+        return None
+    domains = [store.domain(piece.rel) for piece in value.pieces]
+    good: Dom | None = None
+    for k, piece in enumerate(value.pieces):
+        if piece.coefficient != 1 or piece.atom.kind is AtomKind.GUARD or not store.single_valued(piece.rel):
+            continue
+        alone = domains[k]
+        for other, domain in enumerate(domains):
+            if other != k:
+                alone = store.set_minus(alone, domain)
+        good = alone if good is None else store.set_union(good, alone)
+    if good is None or store.set_empty(good):
+        return None
+    rest = store.set_minus(value.domain, good)
+    if store.set_empty(rest):
+        return None
+    whole = _finish(walk, restricted(walk, value, good))
+    return (whole, restricted(walk, value, rest)) if whole.is_view else None
 
 
 def _is_whole_sum(value: Val, recognised: set[int]) -> bool:

@@ -59,11 +59,16 @@ def monoid_of_region(region: Region) -> Monoid | None:
 
     On booleans `maximum` is `or`, `minimum` and `multiply` are `and`, and `add` is `or` as StableHLO defines it.
     """
-    if len(region.arguments) != 2 or len(region.results) != 1 or len(region.ops) != 1:
+    if len(region.arguments) != 2 or len(region.results) != 1 or not region.ops:
         return None
     op: Op = region.ops[0]
+    returned = op.results[0] if len(op.results) == 1 else None
+    for copy in region.ops[1:]:
+        if copy.name not in ("mhlo.copy", "stablehlo.optimization_barrier") or copy.operands != (returned,):
+            return None
+        returned = copy.results[0]
     monoid = _BY_OP.get(op.name)
-    if monoid is None or region.results[0] is not op.results[0]:
+    if monoid is None or region.results[0] is not returned:
         return None
     if {operand.number for operand in op.operands} != {argument.number for argument in region.arguments}:
         return None

@@ -25,12 +25,13 @@ from ..relation.mesh import Mesh
 from ..relation.store import Dom, Rel, RelationLimitError
 from .atoms import Atom, AtomKind
 from .context import Context, exact_integers
-from .fold import name_value, resolve
+from .fold import complete_part, name_value, resolve
 from .guards import split_guarded
 from .keys import frozen_attributes
 from .manual import is_inside, lifted
 from .monoid import Monoid
-from .value import AnyVal, Piece, TokenVal, TupleVal, Val
+from .moves import gathered
+from .value import AnyVal, Piece, TokenVal, TupleVal, Val, strongest
 
 MAX_PIECES = 96
 """A value of more pieces than this is given a name (or up): pieces multiply from op to op."""
@@ -245,6 +246,12 @@ class Walk:
             value = resolve(self, value, own=True)
             if value.is_view and not value.has_guards:
                 return value
+            parts = complete_part(self, value)
+            if parts is not None:
+                whole, rest = parts
+                named = self.close(rest, reason)
+                pieces = gathered(self.store, (*whole.pieces, *named.pieces))
+                return Val(value.type, pieces, value.domain, theory=strongest([whole.theory, named.theory]))
         before, self.reason = self.reason, reason
         try:
             return name_value(self, value)
