@@ -288,6 +288,16 @@ def test_a_result_relation_of_other_devices_is_refuted():
     assert report.verdict is Verdict.REFUTED
 
 
+def test_elements_left_open_are_told():
+    """Each result element is asked of one device only; the rest of what devices hold is not judged."""
+    whole = "[{map = affine_map<(d, i, j) -> (i, j)>, domain = affine_set<(d, i, j) : (d == 0)>}]"
+    same = FUSED.format(k=5, n=24, h=12, start=12, stop=24)
+    local = same.replace("@fused", "@m attributes {mhlo.num_partitions = 3 : i32}")
+    report = shardproof.validate_modules(same, local, relations=_fused('"replicated"', whole))
+    assert report.verdict is Verdict.PROVED
+    assert report.notes[-1] == "result 0: elements of the device's tensor that its relation leaves open are not judged"
+
+
 def test_the_time_limit_keeps_the_relations():
     relations = _fused("{shard = 1, blocks = [12, 12]}")
     assert shardproof.validate_modules(LOGICAL, LOCAL, relations=relations, timeout=60).verdict is Verdict.PROVED

@@ -40,6 +40,9 @@ class Bridge:
     graphs: dict[Theory, _Graph] = field(default_factory=dict)
     originals: dict[Hashable, list[Atom]] = field(default_factory=dict)
     """The original's lifted atoms, by element type and the atoms they read."""
+    _noted: list[Atom] = field(default_factory=list)
+    """Those that wait to be filed there: most proofs never ask."""
+    _leaves: dict[int, frozenset[int]] = field(default_factory=dict)
     questions: int = 0
     seconds: float = 0.0
     stop: str | None = None
@@ -47,12 +50,17 @@ class Bridge:
 
     def note(self, atom: Atom) -> None:
         """Remember a term of the original as one that may be found again."""
-        self.originals.setdefault(_signature(atom), []).append(atom)
+        self._noted.append(atom)
 
     def find(self, walk: Walk, atom: Atom) -> tuple[Atom, Rel | None, Theory] | None:
         """(term of the original, relation from the atom's indices to its, theory), None for no relation needed."""
-        candidates = self.originals.get(_signature(atom), ())
-        if not candidates or self.questions >= MAX_QUESTIONS or self.seconds >= MAX_SECONDS:
+        if self.questions >= MAX_QUESTIONS or self.seconds >= MAX_SECONDS:
+            return None
+        for noted in self._noted:
+            self.originals.setdefault(self._signature(noted), []).append(noted)
+        self._noted.clear()
+        candidates = self.originals.get(self._signature(atom), ())
+        if not candidates:
             return None
         self.questions += 1
         start = time.monotonic()
@@ -82,30 +90,35 @@ class Bridge:
                 return None
         return None
 
+    def _signature(self, atom: Atom) -> Hashable:
+        """What two equal terms must share to be compared: type and the leaves they read, constants aside."""
+        return (atom.dtype, self._leaves_of(atom))
+
+    def _leaves_of(self, atom: Atom) -> frozenset[int]:
+        """Numbers of the atoms that an expression of lifted ops is made of; an explicit stack, programs are deep."""
+        known = self._leaves
+        stack = [atom]
+        while stack:
+            current = stack[-1]
+            if current.number in known:
+                stack.pop()
+                continue
+            if current.kind is not AtomKind.LIFT:
+                constant = current.kind is AtomKind.CONSTANT and not current.arity
+                known[current.number] = frozenset() if constant else frozenset((current.number,))
+                continue
+            missing = [operand for operand in current.operands if operand.number not in known]
+            if missing:
+                stack.extend(missing)
+                continue
+            known[current.number] = frozenset().union(*(known[operand.number] for operand in current.operands))
+        return known[atom.number]
+
     def _graph(self, theory: Theory) -> _Graph:
         found = self.graphs.get(theory)
         if found is None:
             found = self.graphs[theory] = _Graph(self.context, theory)
         return found
-
-
-def _signature(atom: Atom) -> Hashable:
-    """What two equal terms must share to be compared: type and the leaves they read, constants aside."""
-    leaves = sorted({leaf for operand in atom.operands for leaf in _leaves(operand)})
-    return (atom.dtype, tuple(leaves))
-
-
-def _leaves(atom: Atom) -> set[int]:
-    """Numbers of the atoms that an expression of lifted ops is made of."""
-    found: set[int] = set()
-    stack = [atom]
-    while stack:
-        current = stack.pop()
-        if current.kind is AtomKind.LIFT:
-            stack.extend(current.operands)
-        elif current.kind is not AtomKind.CONSTANT or current.arity:
-            found.add(current.number)
-    return found
 
 
 def _matches(walk: Walk, atom: Atom, other: Atom) -> list[Rel | None]:

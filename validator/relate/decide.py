@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..ops.record import Theory
@@ -54,6 +55,8 @@ class Decision:
     original: Walk
     device: Walk
     out_of_time: bool = False
+    notes: tuple[str, ...] = ()
+    """What a report has to say of the relations."""
 
 
 def decide(
@@ -127,7 +130,19 @@ def decide(
         else:
             op = departure(original, device, before, after, number)
             stops.append(_earlier(_stop(device, atoms, comparison), op, after))
-    return Decision(tuple(comparisons), tuple(missing), tuple(stops), original, device, out_of_time)
+    notes = tuple(_partly_judged(device, after, relations, demands))
+    return Decision(tuple(comparisons), tuple(missing), tuple(stops), original, device, out_of_time, notes)
+
+
+def _partly_judged(device: Walk, after: Program, relations: Relations, demands: list[Rel | str]) -> Iterator[str]:
+    """Results of which a relation given by hand leaves elements open; for shardings these are padding."""
+    for number, given in relations.results.items():
+        demanded, local = demands[number], after.results[number].value.tensor.shape
+        if isinstance(given.content, Sharding) or isinstance(demanded, str):
+            continue
+        rest = device.store.set_minus(device.builder.points(local), device.store.domain(demanded))
+        if not device.store.set_empty(rest):
+            yield f"result {number}: elements of the device's tensor that its relation leaves open are not judged"
 
 
 def _first_stop(device: Walk) -> Stop | None:

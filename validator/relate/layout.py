@@ -33,6 +33,14 @@ def layout(builder: Builder, shape: tuple[int, ...], sharding: Sharding | None, 
 
     A tensor without a sharding is replicated, which is how XLA reads it. `local` is the device tensor's shape.
     """
+    key = (layout, shape, sharding, local)
+    known = builder.memo.get(key)
+    if known is None:
+        known = builder.memo[key] = _layout(builder, shape, sharding, local)
+    return known
+
+
+def _layout(builder: Builder, shape: tuple[int, ...], sharding: Sharding | None, local: tuple[int, ...]) -> Rel | str:
     if local_shape(shape, sharding) != local:
         return f"sharding '{sharding.text if sharding else '{replicated}'}' that gives shards of another shape"
     if sharding is None or sharding.kind is ShardingKind.REPLICATED or not builder.mesh.sizes:
@@ -74,7 +82,8 @@ def mesh_for(
     `shardings` and `vectors` over the devices are taken into account besides those of the programs.
     """
     count = after.num_devices
-    vectors = [*_vectors(before, after, count, shardings), *vectors]
+    found = [*_vectors(before, after, count, shardings), *vectors]
+    vectors = list({vector.tobytes(): vector for vector in found}.values())
     return coarsest_mesh(count, vectors, [_cuts(vector, count) for vector in vectors])
 
 
@@ -90,10 +99,12 @@ def _vectors(before: Program, after: Program, count: int, further: Sequence[Shar
             seen.add(sharding.text)
             if sharding.kind is ShardingKind.TILED:
                 yield from tile_vectors(sharding)
+    known: set[DeviceGroups] = set()
     for region in (*regions(before.body), *regions(after.body)):
         for op in region.ops:
             groups = op.attributes.get("replica_groups")
-            if isinstance(groups, DeviceGroups) and groups.table.size == count:
+            if isinstance(groups, DeviceGroups) and groups.table.size == count and groups not in known:
+                known.add(groups)
                 rows, places = np.empty(count, np.int64), np.empty(count, np.int64)
                 rows[groups.table] = np.arange(groups.table.shape[0])[:, None]
                 places[groups.table] = np.arange(groups.table.shape[1])
