@@ -1,7 +1,8 @@
 """The engine: from two programs to a report.
 
 The relations decide what is proved; the reference evaluator decides what is refuted. Neither ever overrules the other:
-a proof is a proof by relations, a refutation is a difference that two arithmetics of the evaluator show.
+a proof is a proof by relations, a refutation is a difference that two arithmetics of the evaluator show. Where they
+contradict each other, the run ends as an internal error (`guard.py`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import time
 from .evaluate.compare import Counterexample
 from .evaluate.cone import search
 from .evaluate.errors import EvaluationError
+from .guard import check_proofs
 from .ops.record import Theory
 from .options import Assumption, Options
 from .read.inferred import with_inferred
@@ -53,6 +55,7 @@ def validate_programs(before: Program, after: Program, options: Options) -> Repo
     if unproved := [k for k in range(len(outputs)) if _open(decision, k)]:
         counterexample, why_not = _search(before, after, relations, unproved, options, deadline)
         notes += (why_not,) if why_not else ()
+    check_proofs(before, after, relations, [k for k in range(len(outputs)) if k not in unproved], options)
     if counterexample is not None:
         k = counterexample.result
         message = outputs[k].message or "differs from the before program"

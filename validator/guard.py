@@ -1,0 +1,66 @@
+"""A second opinion on every PROVED: both programs are run on a few inputs by the reference evaluator.
+
+The evaluator shares nothing with the prover but the programs. Where it shows a difference in a result that was proved,
+one of the two is wrong, and that is a fault of this tool, never a verdict.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from .evaluate.compare import Search
+from .evaluate.cone import given_layouts
+from .evaluate.errors import EvaluationError
+from .evaluate.inputs import Profile, draw, extents
+from .options import Assumption, Options
+from .read.ir import Program, Region, TensorType
+from .read.relations import Relations
+
+MAX_ELEMENTS = 400_000
+"""Programs whose values hold more elements than this, on all devices together, are not run for a second opinion."""
+
+MAX_SECONDS = 0.5
+"""Time that a second opinion may take."""
+
+PROFILES = (Profile.GENERIC, Profile.BOUNDARY)
+
+
+class ContradictionError(Exception):
+    """The evaluator shows a difference in a result that the relations prove: a fault of the validator itself."""
+
+
+def check_proofs(
+    before: Program, after: Program, relations: Relations, proved: Sequence[int], options: Options
+) -> None:
+    """Raises `ContradictionError` if a few inputs show a difference in a proved result; silent where it cannot run."""
+    if not proved or _elements(before) + _elements(after) * after.num_devices > MAX_ELEMENTS:
+        return
+    in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
+    deadline = time.monotonic() + MAX_SECONDS
+    try:
+        search = Search(before, after, given_layouts(before, after, relations), in_bounds)
+        limits = extents((before, after))
+        for number, profile in enumerate(PROFILES):
+            inputs = draw(search.layouts.logical, profile, np.random.default_rng([options.seed, number]), limits)
+            found = search.differ(inputs, options.seed + number, deadline)
+            if found is not None and found[0] in proved:
+                result, device, index, expected, actual = found
+                raise ContradictionError(
+                    f"result {result} is proved, yet device {device} computes {actual} instead of {expected} at {index}"
+                )
+    except (EvaluationError, MemoryError):
+        return
+
+
+def _elements(program: Program) -> int:
+    """Elements of all values of a program, regions once."""
+    total = 0
+    pending: list[Region] = [program.body]
+    while pending:
+        for op in pending.pop().ops:
+            pending.extend(op.regions)
+            total += sum(result.type.size for result in op.results if isinstance(result.type, TensorType))
+    return total
