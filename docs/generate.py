@@ -15,6 +15,7 @@ from shardproof.validator import cli
 from shardproof.validator.egraph.rules import RULES
 from shardproof.validator.ops.record import Family, Theory
 from shardproof.validator.ops.registry import RECORDS
+from shardproof.validator.relate.lemmas import LEMMAS
 
 HERE = Path(__file__).resolve().parent
 NOTICE = "<!-- Written by docs/generate.py; run `make docs` instead of editing. -->\n"
@@ -75,7 +76,20 @@ def ops_page() -> str:
 def rules_page() -> str:
     parts = [
         NOTICE,
-        "# Rewrite rules\n",
+        "# Lemmas and rules\n",
+        "A proof consists of relations, which lemmas give, and of terms that rewrite rules find equal. `--stats` and\n"
+        "the JSON report count the uses of both by name.\n",
+        "## Lemmas\n",
+        "Every value is held as v[p] = ⊕ e[R(p)]: a sum (or a single element) over what the relation R reads from the\n"
+        "logical term e. The theory is the one that a use can need at most; a use on integers can need less.\n",
+        _table(
+            ("lemma", "statement", "provided that", "theory", "where"),
+            [
+                (_code(m.name), m.statement, m.precondition, m.theory.value, f"[`{m.where}`](../validator/{m.where})")
+                for m in LEMMAS
+            ],
+        ),
+        "## Rewrite rules\n",
         "The rules of the e-graph, by the theory they need. A rule says that its two sides are equal wherever its\n"
         "guard holds; a proof may use the rules of its own theory and of those before it. The notation is explained\n"
         "in [`validator/egraph/rule.py`](../validator/egraph/rule.py).\n",
@@ -86,7 +100,7 @@ def rules_page() -> str:
             (_code(rule.name), _code(rule.left), _code(rule.right), _code(rule.guard), rule.reason) for rule in rules
         ]
         head = ("rule", "left", "right", "guard", "reason")
-        parts.append(f"## Theory {theory.value}\n\n{_table(head, rows)}")
+        parts.append(f"### Theory {theory.value}\n\n{_table(head, rows)}")
     return "\n".join(parts)
 
 

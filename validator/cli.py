@@ -101,7 +101,7 @@ def parser() -> argparse.ArgumentParser:
 
     about = result.add_argument_group("about")
     about.add_argument("--list-ops", action="store_true", help="print every op that is modelled")
-    about.add_argument("--list-rules", action="store_true", help="print every rewrite rule of the e-graph")
+    about.add_argument("--list-rules", action="store_true", help="print every lemma and every rewrite rule")
     about.add_argument("--version", action="store_true", help="print versions")
     return result
 

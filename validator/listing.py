@@ -32,12 +32,14 @@ def ops_text() -> str:
 
 
 def rules_text() -> str:
-    """One line a rewrite rule: its name, theory and formula, with its guard where it has one."""
+    """One line a rewrite rule or lemma: its name, theory and what it says, with its guard or precondition."""
     from .egraph.rules import RULES
+    from .relate.lemmas import LEMMAS
 
-    width = max(len(rule.name) for rule in RULES)
+    rows = [(rule.name, rule.theory, f"{rule.left} = {rule.right}", rule.guard) for rule in RULES]
+    rows += [(lemma.name, lemma.theory, lemma.statement, lemma.precondition) for lemma in LEMMAS]
+    width = max(len(name) for name, *_ in rows)
     return "\n".join(
-        f"{rule.name:<{width}}  {rule.theory.value:<12}  {rule.left} = {rule.right}"
-        + (f"  where {rule.guard}" if rule.guard else "")
-        for rule in RULES
+        f"{name:<{width}}  {theory.value:<12}  {text}" + (f"  where {guard}" if guard else "")
+        for name, theory, text, guard in rows
     )

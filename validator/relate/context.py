@@ -14,6 +14,7 @@ from ..read.ir import DType
 from ..relation.store import Dom, Rel, Store
 from .atoms import Atom, AtomKind, AtomTable
 from .bridge import Bridge
+from .lemmas import BY_NAME
 from .monoid import Monoid
 from .value import Piece
 
@@ -78,6 +79,8 @@ class Context:
         return True
 
     def used(self, lemma: str) -> None:
+        """Count one use of a lemma by its name in `LEMMAS`."""
+        assert lemma in BY_NAME, f"no lemma '{lemma}'"
         self.lemmas[lemma] = self.lemmas.get(lemma, 0) + 1
 
     @contextmanager

@@ -39,8 +39,8 @@ _PLAIN = {
     "stablehlo.abs": "{[a] -> [a] : a >= 0; [a] -> [-a] : a < 0}",
     "stablehlo.sign": "{[a] -> [1] : a > 0; [a] -> [0] : a = 0; [a] -> [-1] : a < 0}",
     "stablehlo.clamp": (
-        "{[l,x,h] -> [l] : x <= l and l <= h; [l,x,h] -> [x] : l < x and x < h; [l,x,h] -> [h] : h <= x and l < x and l <= h;"
-        " [l,x,h] -> [h] : h < l}"
+        "{[l,x,h] -> [l] : x <= l and l <= h; [l,x,h] -> [x] : l < x and x < h; "
+        "[l,x,h] -> [h] : h <= x and l < x and l <= h; [l,x,h] -> [h] : h < l}"
     ),
 }
 

@@ -1,0 +1,198 @@
+"""The lemmas that proofs by relations rest on, each stated once, with the condition that the code checks.
+
+`Context.used` counts them for the report and knows no others. Their arguments stand in the modules that are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..ops.record import Theory
+
+
+@dataclass(frozen=True, slots=True)
+class Lemma:
+    """One step that takes relations to relations; v[p] = ⊕ e[R(p)] is the form that all values have."""
+
+    name: str
+    statement: str
+    precondition: str
+    theory: Theory
+    """The weakest arithmetic in which some use of the lemma needs it; a use on integers can need less."""
+    where: str
+    """The module, below `validator/`, that applies it."""
+
+
+LEMMAS = (
+    Lemma(
+        "index arithmetic",
+        "an integer op on INT[a1], …, INT[ak] is INT[f(a1, …, ak)], wrap-around included",
+        "all operands are known integers; of floats, all are exactly representable and no −0.0 arises",
+        Theory.EXACT,
+        "relate/index.py",
+    ),
+    Lemma(
+        "constant folding",
+        "a small integer value that depends on no input is what the reference evaluator gives for every device",
+        "all operands are known on every device",
+        Theory.EXACT,
+        "relate/walk.py",
+    ),
+    Lemma(
+        "neutral element",
+        "max(x, −inf) = x, x · 1 = x and the like at the points where an operand is the neutral element",
+        "the op reorders exactly or is a product; the constant has the neutral element's bits",
+        Theory.EXACT,
+        "ops/elementwise_relation.py",
+    ),
+    Lemma(
+        "congruence",
+        "f(a1[x1], …, ak[xk]) is the original's term f(u1, …, uk) read where that has the same operands",
+        "same op, attributes and atoms; the original's joint operand relation is injective",
+        Theory.EXACT,
+        "relate/lift.py",
+    ),
+    Lemma(
+        "e-graph",
+        "a new term is another term of the original that the rewrite rules find equal",
+        "every rule used belongs to an accepted theory; the new term needs the theory of the weakest rule",
+        Theory.REAL,
+        "relate/bridge.py",
+    ),
+    Lemma(
+        "composition of sums",
+        "⊕ over q ∈ ρ(p) of (⊕ e[R(q)]) = ⊕ e[R(ρ(p))]",
+        "⊕ is idempotent, or no element is reached through two q, or all through equally many, which are counted",
+        Theory.REASSOCIATED,
+        "relate/sums.py",
+    ),
+    Lemma(
+        "sum of sums",
+        "a sum of the original over its own named sums is also the sum of their elements",
+        "⊕ is idempotent, or no element is counted twice",
+        Theory.REASSOCIATED,
+        "relate/fold.py",
+    ),
+    Lemma(
+        "contraction",
+        "Σ over k of A[a(p,k)] · B[b(p,k)] is the sum of the products A[x] · B[y] over the pairs (x, y) reached from p",
+        "no pair is reached through two k",
+        Theory.REASSOCIATED,
+        "relate/sums.py",
+    ),
+    Lemma(
+        "completion",
+        "v[p] = ⊕ e[R(p)] is y[m(p)], and what is left, for y[q] = ⊕ e[S(q)]",
+        "m is single-valued; R(p) = S(m(p)), or R(p) contains S(m(p)) and what is left stays in the sum",
+        Theory.REASSOCIATED,
+        "relate/fold.py",
+    ),
+    Lemma(
+        "pairing",
+        "a point that holds y + z, or y − z, as two elements of a sum is the original's op on y and z there",
+        "both are complete terms, each with the coefficient 1 or −1, and the original has that op on them",
+        Theory.REASSOCIATED,
+        "relate/fold.py",
+    ),
+    Lemma(
+        "multiplicity",
+        "n equal elements of a sum are n · e, one negative element is −e",
+        "the sum is an addition and n is exactly a value of the type",
+        Theory.REASSOCIATED,
+        "relate/fold.py",
+    ),
+    Lemma(
+        "guard",
+        "what is read at an unknown integer e[x] is the sum over t of what is read at t, guarded by e[x] = t",
+        "t runs over the whole range of e's type, or over what is known to hold e[x]",
+        Theory.EXACT,
+        "relate/guards.py",
+    ),
+    Lemma(
+        "indices in bounds",
+        "an unknown index of the original lies in the range in which it is not clamped",
+        "the assumption `indices-in-bounds` is asked for; the verdict prints it",
+        Theory.EXACT,
+        "ops/indexing_relation.py",
+    ),
+    Lemma(
+        "row congruence",
+        "F(row_1(b), …, row_k(b)) is the original's at m(b) if the rows hold the same elements in the same order",
+        "same op, attributes and regions; an op not known to treat rows by themselves has one row, everything",
+        Theory.EXACT,
+        "relate/rows.py",
+    ),
+    Lemma(
+        "ordered reduction",
+        "reductions of equal sequences, start values left out, are equal",
+        "the region is associative and its start value idempotent and neutral, shown by running every case",
+        Theory.EXACT,
+        "relate/ordered.py",
+    ),
+    Lemma(
+        "equal windows",
+        "reductions of windows with the same elements at the same places are equal",
+        "same region, size and constant start value, which is neutral where a window has padding",
+        Theory.REASSOCIATED,
+        "relate/ordered.py",
+    ),
+    Lemma(
+        "selected windows",
+        "a sum over the windows that select an element is the original's if windows and sources are the same",
+        "same regions; every window over the element has the same elements at the same places and the same source",
+        Theory.REASSOCIATED,
+        "relate/selecting.py",
+    ),
+    Lemma(
+        "updates in order",
+        "an element and the updates that may land on it, taken in order, give what the original's same sequence gives",
+        "same update computation, guards and order; the order is free where the original promises unique indices",
+        Theory.EXACT,
+        "relate/updates.py",
+    ),
+    Lemma(
+        "branch selection",
+        "the result of a branching op is, element by element, the value of the branch that the index chooses",
+        "devices that exchange data in a branch choose alike",
+        Theory.EXACT,
+        "relate/branches.py",
+    ),
+    Lemma(
+        "loop induction",
+        "two loops run equally often and their carried values stay related through H",
+        "H holds initially; from H the conditions are equal on all devices and H holds after the bodies",
+        Theory.EXACT,
+        "relate/loops.py",
+    ),
+    Lemma(
+        "counter range",
+        "a carried integer lies in [c, n − 1] inside the body",
+        "it starts at c, grows by a positive step and the condition is that it is less than n",
+        Theory.EXACT,
+        "relate/loops.py",
+    ),
+    Lemma(
+        "loop unrolling",
+        "a loop is its body repeated",
+        "the condition is known before every trip and the same on all devices",
+        Theory.EXACT,
+        "relate/loops.py",
+    ),
+    Lemma(
+        "entering",
+        "a manual region's operand is, on each device, the shard that the boundary's sharding names",
+        "the sharding's manual axes and the shapes agree",
+        Theory.EXACT,
+        "relate/manual.py",
+    ),
+    Lemma(
+        "leaving",
+        "a logical value made of device values is, at x, what the first device that holds x has there",
+        "all devices that hold x are proved to hold the same",
+        Theory.EXACT,
+        "relate/manual.py",
+    ),
+)
+
+BY_NAME: Mapping[str, Lemma] = {lemma.name: lemma for lemma in LEMMAS}
