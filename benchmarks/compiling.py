@@ -105,10 +105,9 @@ def _written(folder: Path) -> bool:
         head = file.read(16)
     if head[0] != 0x0A:
         return False
-    length = shift = position = 0
-    for position, byte in enumerate(head[1:], start=2):
-        length |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            break
-    return pair[1].stat().st_size >= position + length
+    length, position = 0, 1
+    while head[position] >= 0x80:
+        length |= (head[position] & 0x7F) << (7 * (position - 1))
+        position += 1
+    length |= head[position] << (7 * (position - 1))
+    return pair[1].stat().st_size >= position + 1 + length

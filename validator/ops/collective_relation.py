@@ -29,6 +29,13 @@ def members(walk: Walk, op: Op) -> tuple[Rel, Rel, int] | None:
     """({[d, s] -> [M(d, s)]}, {[d] -> [place of d]}, group size), or None where the table is not modelled."""
     groups = op.attributes["replica_groups"]
     assert isinstance(groups, DeviceGroups)
+    key = (members, groups.table.shape, groups.table.tobytes())
+    if key not in walk.builder.memo:
+        walk.builder.memo[key] = _members(walk, groups)
+    return walk.builder.memo[key]
+
+
+def _members(walk: Walk, groups: DeviceGroups) -> tuple[Rel, Rel, int] | None:
     table, count = groups.table, walk.mesh.num_devices
     if not np.array_equal(np.sort(table, axis=None), np.arange(count)):
         return None

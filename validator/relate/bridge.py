@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..ops.record import Theory
+from ..read.ir import DType
 from ..relation.build import names
 from ..relation.store import Dom, Rel, RelationLimitError, Store
 from .atoms import Atom, AtomKind
@@ -40,8 +41,8 @@ class Bridge:
     graphs: dict[Theory, _Graph] = field(default_factory=dict)
     originals: dict[Hashable, list[Atom]] = field(default_factory=dict)
     """The original's lifted atoms, by element type and the atoms they read."""
-    _noted: list[Atom] = field(default_factory=list)
-    """Those that wait to be filed there: most proofs never ask."""
+    _noted: dict[DType, list[Atom]] = field(default_factory=dict)
+    """Those that wait to be filed there: most proofs never ask for a term of their type."""
     _leaves: dict[int, frozenset[int]] = field(default_factory=dict)
     questions: int = 0
     seconds: float = 0.0
@@ -50,15 +51,14 @@ class Bridge:
 
     def note(self, atom: Atom) -> None:
         """Remember a term of the original as one that may be found again."""
-        self._noted.append(atom)
+        self._noted.setdefault(atom.dtype, []).append(atom)
 
     def find(self, walk: Walk, atom: Atom) -> tuple[Atom, Rel | None, Theory] | None:
         """(term of the original, relation from the atom's indices to its, theory), None for no relation needed."""
         if self.questions >= MAX_QUESTIONS or self.seconds >= MAX_SECONDS:
             return None
-        for noted in self._noted:
+        for noted in self._noted.pop(atom.dtype, ()):
             self.originals.setdefault(self._signature(noted), []).append(noted)
-        self._noted.clear()
         candidates = self.originals.get(self._signature(atom), ())
         if not candidates:
             return None

@@ -6,7 +6,8 @@ local index `i0, i1, …`. Texts are cached by the store, so equal builders cost
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,8 @@ class Builder:
         self.mesh = mesh
         self.device = names("d", len(mesh.sizes))
         self._device_box = box_constraints(self.device, mesh.sizes)
+        self.memo: dict[Hashable, Any] = {}
+        """What others derive from this mesh, by keys that hold the objects they name."""
 
     def _tuple(self, local: Sequence[str]) -> str:
         return f"[{','.join([*self.device, *local])}]"
@@ -96,6 +99,13 @@ class Builder:
 
     def reshape(self, shape: Sequence[int], source: Sequence[int]) -> Rel:
         """{[d, i] -> [d, x]}: equal row-major position, cut into the smallest groups of dimensions that match."""
+        key = ("reshape", tuple(shape), tuple(source))
+        known = self.memo.get(key)
+        if known is None:
+            known = self.memo[key] = self._reshape(shape, source)
+        return known
+
+    def _reshape(self, shape: Sequence[int], source: Sequence[int]) -> Rel:
         outputs = names("x", len(source))
         constraints = box_constraints(outputs, source)
         for out_dims, in_dims in reshape_groups(shape, source):
