@@ -50,7 +50,7 @@ def validate_programs(before: Program, after: Program, options: Options) -> Repo
         if _proofs(decision) == len(before.results):
             break
     assert decision is not None
-    outputs = [_output(k, before, decision, options.theory) for k in range(len(before.results))]
+    outputs = [_output(k, before, after, decision, options.theory) for k in range(len(before.results))]
     counterexample, notes = None, tuple(before.notes) + tuple(after.notes) + relation_notes + decision.notes
     if unproved := [k for k in range(len(outputs)) if _open(decision, k)]:
         counterexample, why_not = _search(before, after, relations, unproved, options, deadline)
@@ -99,15 +99,15 @@ def _open(decision: Decision, k: int) -> bool:
     return comparison is None or not comparison.proved
 
 
-def _output(k: int, before: Program, decision: Decision, accepted: Theory) -> OutputReport:
+def _output(k: int, before: Program, after: Program, decision: Decision, accepted: Theory) -> OutputReport:
     label = before.results[k].label
     comparison, stop = decision.comparisons[k], decision.stops[k]
     if comparison is not None and comparison.proved:
         if _THEORIES.index(comparison.theory) <= _THEORIES.index(accepted):
             return OutputReport(k, label, Verdict.PROVED, comparison.theory)
         message = f"proved only under the theory '{comparison.theory.value}', and '{accepted.value}' is asked for"
-        return OutputReport(k, label, Verdict.NOT_PROVED, None, UNKNOWN_LOCATION, message)
-    location = _location(stop)
+        return OutputReport(k, label, Verdict.NOT_PROVED, None, _location(None, after, k), message)
+    location = _location(stop, after, k)
     if decision.missing[k]:
         return OutputReport(k, label, Verdict.UNSUPPORTED, None, location, f"{decision.missing[k]} is not modelled")
     if decision.out_of_time:
@@ -116,10 +116,12 @@ def _output(k: int, before: Program, decision: Decision, accepted: Theory) -> Ou
     return OutputReport(k, label, Verdict.NOT_PROVED, None, location, f"result {k} {reason}")
 
 
-def _location(stop: Stop | None) -> Location:
+def _location(stop: Stop | None, after: Program, k: int) -> Location:
+    """Where a proof stops, else the op of the after program that defines the result."""
     if stop is not None and stop.origin is not None and stop.origin.op is not None:
         return stop.origin.op.location
-    return UNKNOWN_LOCATION
+    result = after.results[k].value
+    return next((op.location for op in reversed(after.body.ops) if result in op.results), UNKNOWN_LOCATION)
 
 
 def _obstacle(decision: Decision, k: int, output: OutputReport) -> Obstacle:
