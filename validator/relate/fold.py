@@ -297,7 +297,7 @@ def complete_part(walk: Walk, value: Val) -> tuple[Val, Val] | None:
     rest = store.set_minus(value.domain, good)
     if store.set_empty(rest):
         return None
-    whole = _finish(walk, restricted(walk, value, good))
+    whole = _finish(walk, restricted(walk, value, good), set())
     return (whole, restricted(walk, value, rest)) if whole.is_view else None
 
 
