@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shardproof.validator.jit import assert_equivalent as assert_equivalent
     from shardproof.validator.jit import compare as compare
     from shardproof.validator.jit import validate as validate
+    from shardproof.validator.ops.opaque_relation import register_custom_call as register_custom_call
     from shardproof.validator.ops.record import Theory as Theory
     from shardproof.validator.options import Assumption as Assumption
     from shardproof.validator.read.errors import ReadError as ReadError
@@ -47,6 +48,7 @@ _HOMES = {
     "Verdict": "report.verdict",
     "assert_equivalent": "jit",
     "compare": "jit",
+    "register_custom_call": "ops.opaque_relation",
     "validate": "jit",
     "validate_modules": "api",
     "validation": "session",
@@ -67,6 +69,7 @@ __all__ = [
     "__version__",
     "assert_equivalent",
     "compare",
+    "register_custom_call",
     "validate",
     "validate_modules",
     "validation",

@@ -17,6 +17,7 @@ from ..ops.record import Theory
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .context import Definition
+from .index import index_function
 from .lift import find, lift
 from .monoid import Monoid
 from .moves import gathered, restricted
@@ -43,15 +44,23 @@ def resolve(walk: Walk, value: Val, *, own: bool = False) -> Val:
         progress = not (partly and value.is_view)
         while progress:
             progress = False
+            best: tuple[Definition, Val] | None = None
             for definition in _definitions(walk, value, own):
                 if definition.serial in tried:
                     continue
-                tried.add(definition.serial)
                 folded = _fold(walk, value, definition, partly)
-                if folded is not None:
-                    value, progress = folded, True
-                    recognised.add(definition.atom.number)
+                if folded is None:
+                    tried.add(definition.serial)
+                elif all(piece.atom is definition.atom for piece in folded.pieces):
+                    # a term that is the whole value comes before one that is a part of it, which others are too
+                    best = definition, folded
                     break
+                elif best is None:
+                    best = definition, folded
+            if best is not None:
+                value, progress = best[1], True
+                tried.add(best[0].serial)
+                recognised.add(best[0].atom.number)
     if value.is_view:
         return value
     return _finish(walk, _chain(walk, value), recognised - given)
@@ -322,8 +331,11 @@ def _scaled(walk: Walk, value: Val) -> Val:
         domain = store.domain(piece.rel)
         covered = domain if covered is None else store.set_union(covered, domain)
         view = Val(value.type, (Piece(piece.atom, piece.rel),), domain, None, 0, value.theory)
+        counted = _counted_integer(walk, piece, value)
         if piece.coefficient == 1:
             parts.append(view)
+        elif counted is not None:
+            parts.append(Val(value.type, (counted,), domain, None, 0, value.theory))
         elif piece.coefficient == -1:
             parts.append(lift(walk, ("stablehlo.negate", ()), [view], value.type, theory=theory))
         else:
@@ -343,6 +355,20 @@ def _scaled(walk: Walk, value: Val) -> Val:
         pieces.append(neutral)
     needed = strongest([theory, *(part.theory for part in parts)])
     return Val(value.type, gathered(store, pieces), value.domain, None, 0, needed)
+
+
+def _counted_integer(walk: Walk, piece: Piece, value: Val) -> Piece | None:
+    """k times the known integer n as INT[k·n], where the type holds it exactly or wraps."""
+    if piece.atom.kind is not AtomKind.INTEGER:
+        return None
+    store = walk.store
+    factor = walk.integer_constant(piece.coefficient, value.type, store.domain(piece.rel))
+    if factor is None or factor.pieces[0].atom.kind is not AtomKind.INTEGER:
+        return None
+    both = store.pair(piece.rel, factor.pieces[0].rel)
+    dtype = value.type.dtype
+    function = index_function(store, "stablehlo.multiply", {}, (dtype, dtype), dtype, both)
+    return None if function is None else Piece(piece.atom, store.compose(both, function))
 
 
 def name_value(walk: Walk, value: Val, *, canonical: bool = True) -> Val:
