@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from shardproof.validator.ops import opaque_relation
 from shardproof.validator.ops.opaque_relation import register_custom_call
 from shardproof.validator.options import Options

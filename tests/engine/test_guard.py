@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from shardproof.validator import guard
 from shardproof.validator.guard import ContradictionError, check_proofs
 from shardproof.validator.options import Options
