@@ -47,6 +47,13 @@ LEMMAS = (
         "ops/elementwise_relation.py",
     ),
     Lemma(
+        "zero product",
+        "a product with the constant zero adds nothing to a sum of products",
+        "the theory of the real numbers is accepted: infinities and NaN break it",
+        Theory.REAL,
+        "relate/sums.py",
+    ),
+    Lemma(
         "congruence",
         "f(a1[x1], …, ak[xk]) is the original's term f(u1, …, uk) read where that has the same operands",
         "same op, attributes and atoms; the original's joint operand relation is injective",

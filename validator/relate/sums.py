@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
+from ..ops.record import Theory
 from ..read.ir import DType, TensorType
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
@@ -125,7 +126,7 @@ def contract(
     rhs = _factor(walk, rhs)
     arity = len(walk.builder.mesh.sizes) + type_.rank
     pieces: list[Piece] = []
-    levels = 1
+    levels, theory = 1, Theory.EXACT
     domain = walk.points(type_)
     for left_read, right_read in reads:
         inside = store.domain(right_read)
@@ -150,11 +151,15 @@ def contract(
                     return walk.unrelated(type_, "a contraction counts one product several times")
                 if isinstance(made, _Nothing):
                     levels = 2
+                elif walk.of_reals and (_is_zero(atom_a) or _is_zero(atom_b)):
+                    # lemma *zero product*: 0 · x = 0, which infinities and NaN break
+                    levels, theory = 2, Theory.REAL
+                    walk.context.used("zero product")
                 else:
                     pieces.append(made)
         walk.limit_pieces(len(pieces))
     walk.context.used("contraction")
-    theory = strongest([lhs.theory, rhs.theory])
+    theory = strongest([theory, lhs.theory, rhs.theory])
     result = Val(type_, gathered(store, pieces), domain, Monoid.ADD, levels, theory)
     return walk.settle(restricted(walk, result, domain))
 

@@ -16,7 +16,7 @@ import numpy as np
 from ..evaluate.arithmetic import Native
 from ..evaluate.machine import Machine
 from ..evaluate.numbers import STORAGE
-from ..ops.record import OpRecord
+from ..ops.record import OpRecord, Theory
 from ..ops.registry import RECORDS
 from ..read.ir import DType, Op, Program, Region, TensorType, TokenType, TupleType, Type
 from ..read.shardings import Sharding
@@ -89,6 +89,12 @@ class Walk:
     @property
     def mesh(self) -> Mesh:
         return self.builder.mesh
+
+    @property
+    def of_reals(self) -> bool:
+        """Whether the laws of the real numbers may be used."""
+        bridge = self.context.bridge
+        return bridge is not None and bridge.accepted is Theory.REAL
 
     @property
     def op_name(self) -> str:
