@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from shardproof.validator.relation.store import Dom, Rel
-
 from tests.tools.points import enumerate_set
 
 Point = tuple[int, ...]
