@@ -10,7 +10,6 @@ the equality of relations is what proves. Theory: exact where both sides sum onc
 from __future__ import annotations
 
 import itertools
-
 from typing import TYPE_CHECKING
 
 from ..ops.record import Theory
@@ -55,7 +54,7 @@ def resolve(walk: Walk, value: Val, *, own: bool = False) -> Val:
                     # a term that is the whole value comes before one that is a part of it, which others are too
                     best = definition, folded
                     break
-                elif best is None:
+                elif best is None and not _is_one_element(walk, value):
                     best = definition, folded
             if best is not None:
                 value, progress = best[1], True
@@ -64,6 +63,14 @@ def resolve(walk: Walk, value: Val, *, own: bool = False) -> Val:
     if value.is_view:
         return value
     return _finish(walk, _chain(walk, value), recognised - given)
+
+
+def _is_one_element(walk: Walk, value: Val) -> bool:
+    """Whether a sum is done: every point holds one element of the same term."""
+    if len(value.pieces) != 1 or value.pieces[0].coefficient != 1 or value.has_guards:
+        return False
+    rel = value.pieces[0].rel
+    return walk.store.single_valued(rel) and walk.store.set_equal(walk.store.domain(rel), value.domain)
 
 
 def _definitions(walk: Walk, value: Val, own: bool) -> list[Definition]:
@@ -181,9 +188,11 @@ def _candidate(walk: Walk, own: dict[int, Piece], definition: Definition) -> Rel
     if store.single_valued(match):
         return match
     for _, part in parts:
-        straight = store.meet(match, store.affine_hull(part))
-        if store.single_valued(straight) and store.set_equal(store.domain(straight), store.domain(match)):
-            return straight
+        # a strided part has strided indices: what holds of them without the strides may hold between them too
+        for hull in (store.affine_hull(part), store.affine_hull(part, strides=False)):
+            straight = store.meet(match, hull)
+            if store.single_valued(straight) and store.set_equal(store.domain(straight), store.domain(match)):
+                return straight
     if len(definition.pieces) == 1:
         piece = parts[0][0]
         mine = own[piece.atom.number]

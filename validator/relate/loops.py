@@ -20,6 +20,7 @@ from ..read.attributes import Comparison as Direction
 from ..read.ir import Op, TensorType
 from ..relation.store import Rel
 from .atoms import Atom, AtomKind
+from .guesses import layouts_by_shape
 from .layout import layout, regions
 from .outputs import compare_values
 from .value import AnyVal, Piece, Val, strongest
@@ -281,6 +282,10 @@ def _guesses(walk: Walk, loop: Loop, position: int, value: Val) -> Iterator[Rel]
                 if walk.store.single_valued(rel) and rel not in seen:
                     seen.append(rel)
                     yield rel
+    for rel in layouts_by_shape(walk.builder, result.shape, value.type.shape):
+        if rel not in seen:
+            seen.append(rel)
+            yield rel
 
 
 def _same_point(walk: Walk, original: Atom | Val, shape: tuple[int, ...]) -> Rel:

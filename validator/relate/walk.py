@@ -195,7 +195,7 @@ class Walk:
         return Val(type_, (self.constant_piece(np.asarray(number), dtype, domain),), domain)
 
     def operation_of(self, atom: Atom) -> tuple[str, Mapping[str, Any], list[Rel | None]] | None:
-        """For a LIFT atom of an op: its name, attributes and how it reads each operand, by relation from its indices."""
+        """For a LIFT atom of an op: its name, attributes and how it reads each operand from its indices."""
         key, _, pattern = atom.key[2] if not atom.rels else atom.data[1]
         if not (isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], tuple)):
             return None

@@ -7,7 +7,6 @@ radix digits (most significant first) most of them are affine, so relations stay
 from __future__ import annotations
 
 import itertools
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
