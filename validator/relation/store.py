@@ -224,11 +224,14 @@ class Store:
 
         return self._memoised(("weight", rel.number), compute)
 
-    def affine_hull(self, rel: Rel) -> Rel:
-        """The smallest affine relation that holds this one."""
-        return self._memoised(
-            ("affine_hull", rel.number), lambda: self.intern(isl.Map.from_basic_map(rel.map.affine_hull()))
-        )
+    def affine_hull(self, rel: Rel, *, strides: bool = True) -> Rel:
+        """The smallest affine relation that holds this one; without strides no coordinate is a multiple of anything."""
+
+        def compute() -> Rel:
+            hull = rel.map.affine_hull()
+            return self.intern(isl.Map.from_basic_map(hull if strides else hull.remove_divs()))
+
+        return self._memoised(("affine_hull", rel.number, strides), compute)
 
     def domain(self, rel: Rel) -> Dom:
         return self._memoised(("domain", rel.number), lambda: self.intern_set(rel.map.domain()))
