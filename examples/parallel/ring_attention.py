@@ -5,6 +5,7 @@ what it has summed up when the maximum grows.
 """
 
 import os
+from typing import Any
 
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 
@@ -20,7 +21,7 @@ import shardproof
 DEVICES = 4
 mesh = Mesh(jax.devices()[:DEVICES], ("seq",))
 shard = partial(jax.shard_map, mesh=mesh, in_specs=P("seq"), out_specs=P("seq"))
-settings = {"theory": "real"}
+settings: dict[str, Any] = {"theory": "real"}
 
 
 def reference(q, k, v):

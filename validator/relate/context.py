@@ -113,7 +113,7 @@ class Context:
                 return definition
         return None
 
-    def constant(self, dtype: DType, value: np.generic) -> tuple[Atom, int | None]:
+    def constant(self, dtype: DType, value: Any) -> tuple[Atom, int | None]:
         """The atom of a scalar constant, and the integer index where it is INT[n].
 
         Floats that are exactly representable integers (but not -0.0) are INT[n], so that masks and counts unify.
