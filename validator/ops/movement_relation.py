@@ -163,6 +163,7 @@ RELATIONS = {
     "stablehlo.iota": relate_iota,
     "stablehlo.constant": relate_constant,
     "mhlo.copy": relate_identity,
+    "sdy.reshard": relate_identity,
     "sdy.sharding_constraint": relate_identity,
     "stablehlo.optimization_barrier": relate_identity,
 }
