@@ -129,11 +129,30 @@ def index_joints(walk: Walk, indices: Sequence[Val], limits: Sequence[int], poin
     return joint_indices(walk, forms, points)
 
 
+def _sorted_as_promised(walk: Walk, op: Op, starts: Val) -> bool:
+    """Whether a promise of sorted indices may be believed; a broken one makes the result undefined.
+
+    The original's promise is the user's. The partitioned program may repeat what every gather of the original promises;
+    a single index is always sorted.
+    """
+    promised = bool(op.attributes.get("indices_are_sorted", False))
+    known = walk.context.rows.setdefault(("promises", op.name), [])
+    if walk.is_original:
+        known.append(promised)
+        return True
+    single = all(
+        n == 1 for k, n in enumerate(starts.type.shape) if k != op.attributes["dimension_numbers"].index_vector_dim
+    )
+    return not promised or single or (bool(known) and all(known))
+
+
 def relate_gather(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
     dims = op.attributes["dimension_numbers"]
     assert isinstance(dims, GatherDims)
     operand, starts = values
     type_ = op.results[0].tensor
+    if not _sorted_as_promised(walk, op, starts):
+        return [walk.not_modelled(type_, f"'{op.name}' that promises sorted indices, which the original does not")]
     sizes = op.attributes["slice_sizes"]
     batch_out = [k for k in range(type_.rank) if k not in dims.offset_dims]
     kept = [k for k in range(operand.type.rank) if k not in dims.collapsed_slice_dims + dims.operand_batching_dims]
