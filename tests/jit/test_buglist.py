@@ -1,0 +1,81 @@
+"""Runs the programs of BUGLIST.md: they are wrong in the versions that it says, and only there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pytest
+
+import shardproof
+from shardproof import Verdict
+
+TEXT = (Path(__file__).parents[2] / "BUGLIST.md").read_text()
+_CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+
+class Bug(NamedTuple):
+    """A section of the list."""
+
+    title: str
+    code: str
+    wrong: dict[str, bool]
+    """By JAX version."""
+    later: bool
+    """Whether it is a pass after the partitioner that goes wrong."""
+
+
+def _bugs() -> list[Bug]:
+    found = []
+    for section in TEXT.split("\n## ")[1:]:
+        code = _CODE.search(section)
+        if code is None:
+            continue
+        versions, results = (
+            [cell.strip() for cell in re.findall(pattern, section, re.MULTILINE)[0].split("|")]
+            for pattern in (r"^\| JAX \|(.*)\|$", r"^\| result \|(.*)\|$")
+        )
+        wrong = {version: result == "wrong" for version, result in zip(versions, results, strict=True)}
+        found.append(Bug(section.partition("\n")[0], code[1], wrong, "Stage: later pass" in section))
+    return found
+
+
+BUGS = _bugs()
+
+
+def test_the_list_is_read_whole() -> None:
+    assert len(BUGS) == len(_CODE.findall(TEXT)) - 1
+    assert len(BUGS) >= 11
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.title)
+def test_a_bug_is_as_told(bug: Bug) -> None:
+    if jax.__version__ not in bug.wrong:
+        pytest.skip(f"nothing is told of jax {jax.__version__}")
+    wrong = bug.wrong[jax.__version__]
+    ran: list[bool] = []
+
+    def run(devices: int, function: Any, into: list[Any], out: Any, *arguments: Any) -> None:
+        mesh = jax.sharding.Mesh(np.array(jax.devices()[:devices]), ("x",))
+        shardings = tuple(jax.sharding.NamedSharding(mesh, spec) for spec in into)
+        result = jax.sharding.NamedSharding(mesh, out)
+        sharded = jax.jit(function, in_shardings=shardings, out_shardings=result)
+        ran.append(np.array_equal(sharded(*arguments), jax.jit(function)(*arguments)))
+        assert ran == [not wrong]
+        report = shardproof.validate(sharded, *arguments, stages="passes" if bug.later else "partitioner")
+        assert (report.verdict is Verdict.REFUTED) is wrong
+        assert (report.counterexample is not None) is wrong
+        if bug.later:
+            partitioned = shardproof.validate(sharded, *arguments, stages="partitioner")
+            assert partitioned.verdict is Verdict.PROVED
+
+    names: dict[str, Any] = {}
+    first = _CODE.search(TEXT)
+    assert first is not None
+    exec(first[1], names)
+    names["run"] = run
+    exec(bug.code, names)
+    assert ran
