@@ -260,7 +260,7 @@ class _Graph:
         for operand, part in ((left, all_[: left.arity]), (right, all_[left.arity :])):
             text = f"{{[{','.join(all_)}] -> [{','.join(part)}]}}"
             edges.append(self._edge(operand, self._store.restrict(self._store.rel(text), space), space))
-        return self.terms.apply("multiply", None, edges, type_)
+        return self._applied(atom, "multiply", None, edges, type_)
 
     def _lifted(self, atom: Atom, space: Dom, type_: Any) -> int:
         key, _, pattern = atom.data[1] if atom.rels else atom.key[2]
@@ -278,9 +278,19 @@ class _Graph:
             meaning = attributes
         if dialect != "stablehlo":
             op = str(name)
-        return self.terms.apply(op, meaning, edges, type_)
+        return self._applied(atom, op, meaning, edges, type_)
 
-    def _edge(self, operand: Atom, rel: Rel | None, space: Dom) -> tuple[int | None, int]:
+    def _applied(
+        self, atom: Atom, op: str, meaning: Any, edges: list[tuple[int | None, int] | None], type_: Any
+    ) -> int:
+        """The op's term; a leaf where an operand is not known to be defined wherever it is read."""
+        whole = [edge for edge in edges if edge is not None]
+        if len(whole) < len(edges):
+            return self.terms.leaf(f"atom{atom.number}", type_)
+        return self.terms.apply(op, meaning, whole, type_)
+
+    def _edge(self, operand: Atom, rel: Rel | None, space: Dom) -> tuple[int | None, int] | None:
+        """(relation, term) of an operand as it is read; None where that reaches beyond where it is defined."""
         term = self._known[operand.number]
         if operand.kind is AtomKind.CONSTANT and operand.arity == 0:
             kind = self._type(operand.dtype, space.number)
@@ -294,6 +304,8 @@ class _Graph:
             source = ",".join(names("x", space.arity))
             target = ",".join(names("x", operand.arity)) if operand.arity else ""
             rel = self._store.restrict(self._store.rel(f"{{[{source}] -> [{target}]}}"), space)
+        if not self._store.set_subset(self._store.range(rel), self.space(operand)):
+            return None
         return self._algebra.keep(rel, self.space(operand)), term
 
     def read(self, other: Atom, match: Rel | None, space: Dom) -> int | None:
