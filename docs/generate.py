@@ -13,6 +13,7 @@ from pathlib import Path
 
 from shardproof.validator import cli
 from shardproof.validator.egraph.rules import RULES
+from shardproof.validator.listing import is_proved
 from shardproof.validator.ops.record import Family, Theory
 from shardproof.validator.ops.registry import RECORDS
 from shardproof.validator.relate.lemmas import LEMMAS
@@ -68,7 +69,7 @@ def ops_page() -> str:
     for family in Family:
         records = sorted((r for r in RECORDS.values() if r.family is family), key=lambda record: record.name)
         if records:
-            rows = [(f"`{r.name}`", "yes" if r.relate is not None else "no", r.doc) for r in records]
+            rows = [(f"`{r.name}`", "yes" if is_proved(r.name) else "no", r.doc) for r in records]
             parts.append(f"## {family.value.capitalize()}\n\n{_table(('op', 'proved', 'what it is'), rows)}")
     return "\n".join(parts)
 

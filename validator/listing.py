@@ -19,6 +19,14 @@ def _version(name: str) -> str:
         return "not installed"
 
 
+def is_proved(name: str) -> bool:
+    """Whether the prover says something of an op: by a relation, or because it computes every device's number."""
+    from .ops.registry import RECORDS
+    from .relate.walk import DEVICE_NUMBERS
+
+    return RECORDS[name].relate is not None or name in DEVICE_NUMBERS
+
+
 def ops_text() -> str:
     """One line an op: its name, family, whether the prover relates it, and what it is."""
     from .ops.registry import RECORDS
@@ -26,7 +34,7 @@ def ops_text() -> str:
     width = max(len(name) for name in RECORDS)
     return "\n".join(
         f"{record.name:<{width}}  {record.family.value:<12}  "
-        f"{'proved' if record.relate is not None else 'evaluated only':<14}  {record.doc}"
+        f"{'proved' if is_proved(record.name) else 'evaluated only':<14}  {record.doc}"
         for record in sorted(RECORDS.values(), key=lambda record: (record.family.value, record.name))
     )
 

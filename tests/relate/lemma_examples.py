@@ -1,0 +1,400 @@
+"""For every lemma the smallest programs whose proof needs it, and a twin that must not be proved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from shardproof.validator.ops.record import Theory
+from shardproof.validator.read.ir import Program
+from shardproof.validator.read.program import read_program
+
+from . import test_ordered as ordered
+from .pairs import Tensor, program
+from .test_selecting import Pool
+from .test_updates import Rows
+from .test_windows import LOGADDEXP, Lines
+
+N = 3
+TILES = f"{{devices=[{N}]<=[{N}]}}"
+ROWS = f"{{devices=[{N},1]<=[{N}]}}"
+WHOLE, PART, ONE = Tensor((6,), "f32", TILES), Tensor((2,), "f32", TILES), Tensor((), "f32")
+INDEX = Tensor((), "i32")
+
+
+@dataclass(frozen=True)
+class Example:
+    """An original, a program of devices that is equal by the lemma, and one that is not equal."""
+
+    before: Callable[[], Program]
+    after: Callable[[], Program]
+    broken: Callable[[], Program]
+    assume_in_bounds: bool = False
+    accepted: Theory = Theory.REASSOCIATED
+
+
+def reducer(op: str, dtype: str = "f32") -> str:
+    return (
+        f"({{\n^bb0(%l: tensor<{dtype}>, %r: tensor<{dtype}>):\n%q = stablehlo.{op} %l, %r : tensor<{dtype}>\n"
+        f"stablehlo.return %q : tensor<{dtype}>\n}})"
+    )
+
+
+def all_reduce(name: str, of: str, type_: Tensor, groups: str = "[[0, 1, 2]]") -> str:
+    shape = f"{groups.count('], [') + 1}x{len(groups.split('], [', maxsplit=1)[0].split(','))}"
+    return (
+        f'%{name} = "stablehlo.all_reduce"({of}) <{{replica_groups = dense<{groups}> : tensor<{shape}xi64>, '
+        f"channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}> "
+        f"{reducer('add')} : ({type_}) -> {type_}\n"
+    )
+
+
+def total(name: str, of: str, type_: Tensor, result: Tensor, dims: str = "0") -> str:
+    return (
+        f"%{name}_zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        f"%{name} = stablehlo.reduce({of} init: %{name}_zero) applies stablehlo.add across dimensions = [{dims}] : "
+        f"({type_}, tensor<f32>) -> {result}\n"
+    )
+
+
+def own_start(width: int) -> str:
+    """%start: the device's number times a width, from a table."""
+    starts = [d * width for d in range(N)]
+    return (
+        f"%table = stablehlo.constant dense<{starts}> : tensor<{N}xi32>\n%id = stablehlo.partition_id : tensor<ui32>\n"
+        f"%at = stablehlo.dynamic_slice %table, %id, sizes = [1] : (tensor<{N}xi32>, tensor<ui32>) -> tensor<1xi32>\n"
+        "%start = stablehlo.reshape %at : (tensor<1xi32>) -> tensor<i32>\n"
+    )
+
+
+def made(
+    parameters: list[Tensor], result: Tensor, before: str, local: list[Tensor], part: Tensor, after: str, broken: str
+) -> Example:
+    return Example(
+        lambda: program(before, parameters, result, N),
+        lambda: program(after, local, part, N),
+        lambda: program(broken, local, part, N),
+    )
+
+
+def elementwise(before: str, after: str, broken: str, count: int = 1) -> Example:
+    """Bodies with {0} for the type, on whole tensors and on shards."""
+    types = [WHOLE] * count, [PART] * count
+    return made(types[0], WHOLE, before.format(WHOLE), types[1], PART, after.format(PART), broken.format(PART))
+
+
+def _sum() -> Example:
+    local = total("sum", "%a0", PART, ONE)
+    return made(
+        [WHOLE], ONE, total("out", "%a0", WHOLE, ONE), [PART], ONE, local + all_reduce("out", "%sum", ONE),
+        local + f"%out = stablehlo.negate %sum : {ONE}",
+    )  # fmt: skip
+
+
+def _sum_of_sums() -> Example:
+    """Each device has columns, so that none of the original's sums over rows is complete on any."""
+    columns = f"{{devices=[1,{N}]<=[{N}]}}"
+    whole, part, row = Tensor((5, 6), "f32", columns), Tensor((5, 2), "f32", columns), Tensor((5,), "f32")
+    before = total("rows", "%a0", whole, row, "1") + total("out", "%rows", row, ONE)
+    local = total("sum", "%a0", part, ONE, "0, 1")
+    after, broken = (local + all_reduce("out", "%sum", ONE, groups) for groups in ("[[0, 1, 2]]", "[[0], [1], [2]]"))
+    return made([whole], ONE, before, [part], ONE, after, broken)
+
+
+def _contraction() -> Example:
+    columns = f"{{devices=[1,{N}]<=[{N}]}}"
+    x, w, out = Tensor((4, 6), "f32", columns), Tensor((6, 5), "f32", ROWS), Tensor((4, 5), "f32")
+    mine, weights = Tensor((4, 2), "f32", columns), Tensor((2, 5), "f32", ROWS)
+
+    def dot(name: str, left: Tensor, right: Tensor) -> str:
+        return f"%{name} = stablehlo.dot_general %a0, %a1, contracting_dims = [1] x [0] : ({left}, {right}) -> {out}\n"
+
+    before, local = dot("out", x, w), dot("sum", mine, weights)
+    broken = local + f"%out = stablehlo.negate %sum : {out}"
+    return made([x, w], out, before, [mine, weights], out, local + all_reduce("out", "%sum", out), broken)
+
+
+def _zero_product() -> Example:
+    """Rows of the second factor that meet zeros of the first."""
+    x, w, out = Tensor((4, 6), "f32"), Tensor((6, 5), "f32"), Tensor((4, 5), "f32")
+    wide, tall = Tensor((4, 8), "f32"), Tensor((8, 5), "f32")
+    before = f"%out = stablehlo.dot_general %a0, %a1, contracting_dims = [1] x [0] : ({x}, {w}) -> {out}"
+
+    def after(fill: str) -> str:
+        return (
+            f"%fill = stablehlo.constant dense<{fill}> : tensor<f32>\n"
+            f"%x = stablehlo.pad %a0, %fill, low = [0, 0], high = [0, 2], interior = [0, 0] : "
+            f"({x}, tensor<f32>) -> {wide}\n"
+            f"%more = stablehlo.slice %a1 [0:2, 0:5] : ({w}) -> tensor<2x5xf32>\n"
+            f"%w = stablehlo.concatenate %a1, %more, dim = 0 : ({w}, tensor<2x5xf32>) -> {tall}\n"
+            f"%out = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : ({wide}, {tall}) -> {out}"
+        )
+
+    return Example(
+        lambda: program(before, [x, w], out, N),
+        lambda: program(after("0.0"), [x, w], out, N),
+        lambda: program(after("1.0"), [x, w], out, N),
+        accepted=Theory.REAL,
+    )
+
+
+def _pairing() -> Example:
+    before = total("x", "%a0", WHOLE, ONE) + total("y", "%a1", WHOLE, ONE) + f"%out = stablehlo.add %x, %y : {ONE}"
+    local = total("x", "%a0", PART, ONE) + total("y", "%a1", PART, ONE)
+    after, broken = (
+        local + f"%both = stablehlo.{name} %x, %y : tensor<f32>\n" + all_reduce("out", "%both", ONE)
+        for name in ("add", "subtract")
+    )
+    return made([WHOLE, WHOLE], ONE, before, [PART, PART], ONE, after, broken)
+
+
+def _multiplicity() -> Example:
+    x = Tensor((4,), "f32")
+    before = f"%c = stablehlo.constant dense<3.0> : {x}\n%out = stablehlo.multiply %a0, %c : {x}"
+    return made([x], x, before, [x], x, all_reduce("out", "%a0", x), all_reduce("out", "%a0", x, "[[0], [1], [2]]"))
+
+
+def _index_arithmetic() -> Example:
+    whole, part = Tensor((27,), "i32", TILES), Tensor((9,), "i32", TILES)
+    before = f"%i = stablehlo.iota dim = 0 : {whole}\n%out = stablehlo.add %i, %a0 : {whole}"
+
+    def after(width: int) -> str:
+        return own_start(width) + (
+            f"%s = stablehlo.broadcast_in_dim %start, dims = [] : (tensor<i32>) -> {part}\n"
+            f"%i = stablehlo.iota dim = 0 : {part}\n%j = stablehlo.add %i, %s : {part}\n"
+            f"%out = stablehlo.add %j, %a0 : {part}"
+        )
+
+    return made([whole], whole, before, [part], part, after(9), after(8))
+
+
+def _guard() -> Example:
+    """x[i] where each device looks in its own part and the others add zeros."""
+    before = f"%out = stablehlo.dynamic_slice %a0, %a1, sizes = [1] : ({WHOLE}, {INDEX}) -> tensor<1xf32>"
+    clamped = "%c0 = stablehlo.constant dense<0> : tensor<i32>\n%c5 = stablehlo.constant dense<5> : tensor<i32>\n"
+    look_up = (
+        own_start(2)
+        + (
+            f"%near = stablehlo.subtract %i, %start : {INDEX}\n"
+            f"%two = stablehlo.constant dense<2> : {INDEX}\n%none = stablehlo.constant dense<0> : {INDEX}\n"
+            f"%low = stablehlo.compare GE, %near, %none : ({INDEX}, {INDEX}) -> tensor<i1>\n"
+            f"%high = stablehlo.compare LT, %near, %two : ({INDEX}, {INDEX}) -> tensor<i1>\n"
+            "%mine = stablehlo.and %low, %high : tensor<i1>\n"
+            f"%x = stablehlo.dynamic_slice %a0, %near, sizes = [1] : ({PART}, {INDEX}) -> tensor<1xf32>\n"
+            "%zero = stablehlo.constant dense<0.0> : tensor<1xf32>\n"
+            "%part = stablehlo.select %mine, %x, %zero : tensor<i1>, tensor<1xf32>\n"
+        )
+        + all_reduce("out", "%part", Tensor((1,), "f32"))
+    )
+    right = clamped + f"%i = stablehlo.clamp %c0, %a1, %c5 : {INDEX}\n" + look_up
+    wrong = f"%i = stablehlo.optimization_barrier %a1 : {INDEX}\n" + look_up
+    return made([WHOLE, INDEX], Tensor((1,), "f32"), before, [PART, INDEX], Tensor((1,), "f32"), right, wrong)
+
+
+def _in_bounds() -> Example:
+    """NumPy's negative indices: the same for indices in bounds only."""
+    x, out = Tensor((6,), "f32"), Tensor((1,), "f32")
+
+    def read(index: str) -> str:
+        return f"%out = stablehlo.dynamic_slice %a0, {index}, sizes = [1] : ({x}, {INDEX}) -> {out}"
+
+    wrapped = (
+        f"%none = stablehlo.constant dense<0> : {INDEX}\n%six = stablehlo.constant dense<6> : {INDEX}\n"
+        f"%neg = stablehlo.compare LT, %a1, %none : ({INDEX}, {INDEX}) -> tensor<i1>\n"
+        f"%up = stablehlo.add %a1, %six : {INDEX}\n%i = stablehlo.select %neg, %up, %a1 : tensor<i1>, {INDEX}\n"
+    )
+    next_ = f"%one = stablehlo.constant dense<1> : {INDEX}\n%i = stablehlo.add %a1, %one : {INDEX}\n"
+    return Example(
+        lambda: program(read("%a1"), [x, INDEX], out, N),
+        lambda: program(wrapped + read("%i"), [x, INDEX], out, N),
+        lambda: program(next_ + read("%i"), [x, INDEX], out, N),
+        assume_in_bounds=True,
+    )
+
+
+def _sorting() -> Example:
+    whole, part = Tensor((6, 5), "f32", ROWS), Tensor((2, 5), "f32", ROWS)
+
+    def sort(type_: Tensor, direction: str) -> str:
+        return (
+            '%out = "stablehlo.sort"(%a0) <{dimension = 1 : i64, is_stable = true}> ({\n'
+            "^bb0(%l: tensor<f32>, %r: tensor<f32>):\n"
+            f"%q = stablehlo.compare {direction}, %l, %r : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+            f"stablehlo.return %q : tensor<i1>\n}}) : ({type_}) -> {type_}\n"
+        )
+
+    return made([whole], whole, sort(whole, "LT"), [part], part, sort(part, "LT"), sort(part, "GT"))
+
+
+def _ordered() -> Example:
+    columns = f"{{devices=[1,{N}]<=[{N}]}}"
+    size = (4, 12, N, "f32", ordered.ARGMAX, columns)
+    return Example(
+        lambda: ordered._before(*size), lambda: ordered._after(*size), lambda: ordered._after(*size, offset=1)
+    )
+
+
+def _windows() -> Example:
+    lines = Lines(12, N, LOGADDEXP, "0xFF800000")
+    return Example(lines.before, lines.after, lambda: lines.after(first=-1))
+
+
+def _selected() -> Example:
+    pool = Pool(12, N)
+    return Example(pool.before, pool.after, lambda: pool.after(compare="GT"))
+
+
+def _updates() -> Example:
+    rows = Rows(12, 2, 3, N)
+    return Example(lambda: rows.before(False), lambda: rows.after(False), lambda: rows.after(False, offset=1))
+
+
+def _branches() -> Example:
+    mask = Tensor((), "i1")
+
+    def branch(type_: Tensor, names: Sequence[str]) -> str:
+        first, second = (
+            f"%{name} = stablehlo.{name} %a0 : {type_}\nstablehlo.return %{name} : {type_}" for name in names
+        )
+        return f'%out = "stablehlo.if"(%a1) ({{\n{first}\n}}, {{\n{second}\n}}) : (tensor<i1>) -> {type_}\n'
+
+    names = "negate", "exponential"
+    return made(
+        [WHOLE, mask], WHOLE, branch(WHOLE, names), [PART, mask], PART, branch(PART, names), branch(PART, names[::-1])
+    )
+
+
+def loop(type_: Tensor, limit: str, step: str, *, count: str = "%zero") -> str:
+    """From 0 to a limit; `step` makes %next of %x, and may use %i."""
+    return (
+        f"%zero = stablehlo.constant dense<0> : {INDEX}\n"
+        f"%r:2 = stablehlo.while(%i = {count}, %x = %a0) : {INDEX}, {type_}\ncond {{\n{limit}\n"
+        f"%c = stablehlo.compare LT, %i, %n, SIGNED : ({INDEX}, {INDEX}) -> tensor<i1>\n"
+        f"stablehlo.return %c : tensor<i1>\n}} do {{\n{step}\n%one = stablehlo.constant dense<1> : {INDEX}\n"
+        f"%j = stablehlo.add %i, %one : {INDEX}\nstablehlo.return %j, %next : {INDEX}, {type_}\n}}\n"
+        f"%out = stablehlo.optimization_barrier %r#1 : {type_}\n"
+    )
+
+
+def _induction() -> Example:
+    limit = f"%most = stablehlo.constant dense<5> : {INDEX}\n%n = stablehlo.minimum %a1, %most : {INDEX}"
+
+    def text(type_: Tensor, op: str) -> str:
+        return loop(type_, limit, f"%next = stablehlo.{op} %x : {type_}")
+
+    return made(
+        [WHOLE, INDEX], WHOLE, text(WHOLE, "sine"), [PART, INDEX], PART, text(PART, "sine"), text(PART, "cosine")
+    )
+
+
+def _counter() -> Example:
+    """An index clamped to what the counter can be anyhow."""
+    table = Tensor((16,), "f32")
+    limit = f"%n = stablehlo.constant dense<4> : {INDEX}"
+
+    def text(type_: Tensor, index: str) -> str:
+        spread = f"(tensor<f32>) -> {type_}"
+        return loop(
+            type_,
+            limit,
+            f"{index}\n%d = stablehlo.dynamic_slice %a1, %k, sizes = [1] : ({table}, {INDEX}) -> tensor<1xf32>\n"
+            "%e = stablehlo.reshape %d : (tensor<1xf32>) -> tensor<f32>\n"
+            f"%f = stablehlo.broadcast_in_dim %e, dims = [] : {spread}\n%next = stablehlo.add %x, %f : {type_}",
+        )
+
+    plain = f"%k = stablehlo.optimization_barrier %i : {INDEX}"
+    clamped = (
+        f"%low = stablehlo.constant dense<0> : {INDEX}\n%high = stablehlo.constant dense<{{}}> : {INDEX}\n"
+        f"%k = stablehlo.clamp %low, %i, %high : {INDEX}"
+    )
+    return made(
+        [WHOLE, table], WHOLE, text(WHOLE, plain), [PART, table], PART, text(PART, clamped.format(3)),
+        text(PART, clamped.format(2)),
+    )  # fmt: skip
+
+
+def _unrolling() -> Example:
+    before = "".join(
+        f"%{new} = stablehlo.sine %{old} : {WHOLE}\n" for old, new in (("a0", "x1"), ("x1", "x2"), ("x2", "out"))
+    )
+
+    def text(trips: int) -> str:
+        limit = f"%n = stablehlo.constant dense<{trips}> : {INDEX}"
+        return loop(PART, limit, f"%next = stablehlo.sine %x : {PART}")
+
+    return made([WHOLE], WHOLE, before, [PART], PART, text(3), text(4))
+
+
+def _manual() -> Example:
+    """A manual region in the original that shifts its shards around the ring."""
+    pairs = "source_target_pairs = dense<[[0, 1], [1, 2], [2, 0]]> : tensor<3x2xi64>"
+
+    def shift(name: str, of: str, table: str) -> str:
+        return (
+            f'%{name} = "stablehlo.collective_permute"({of}) <{{{table}, channel_handle = '
+            "#stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<2xf32>) -> tensor<2xf32>\n"
+        )
+
+    def before() -> Program:
+        axis = '<@mesh, [{"x"}]>'
+        return read_program(
+            'module @m attributes {mhlo.num_partitions = 3 : i32} {\nsdy.mesh @mesh = <["x"=3]>\n'
+            f"func.func public @main(%a0: tensor<6xf32> {{sdy.sharding = #sdy.sharding{axis}}}) -> "
+            f"(tensor<6xf32> {{sdy.sharding = #sdy.sharding{axis}}}) {{\n"
+            f"%out = sdy.manual_computation(%a0) in_shardings=[{axis}] out_shardings=[{axis}] "
+            'manual_axes={"x"} (%x: tensor<2xf32>) {\n'
+            + shift("y", "%x", pairs)
+            + "sdy.return %y : tensor<2xf32>\n} : (tensor<6xf32>) -> tensor<6xf32>\n"
+            "return %out : tensor<6xf32>\n}\n}\n"
+        )
+
+    other = pairs.replace("[[0, 1], [1, 2], [2, 0]]", "[[1, 0], [2, 1], [0, 2]]")
+    return Example(
+        before,
+        lambda: program(shift("out", "%a0", pairs), [PART], PART, N),
+        lambda: program(shift("out", "%a0", other), [PART], PART, N),
+    )
+
+
+EXAMPLES: dict[str, Example] = {
+    "index arithmetic": _index_arithmetic(),
+    "constant folding": _index_arithmetic(),
+    "neutral element": elementwise(
+        "%out = stablehlo.negate %a0 : {0}",
+        "%c = stablehlo.constant dense<0xFF800000> : {0}\n%x = stablehlo.maximum %a0, %c : {0}\n"
+        "%out = stablehlo.negate %x : {0}",
+        "%c = stablehlo.constant dense<0.0> : {0}\n%x = stablehlo.maximum %a0, %c : {0}\n"
+        "%out = stablehlo.negate %x : {0}",
+    ),
+    "congruence": elementwise(
+        "%out = stablehlo.exponential %a0 : {0}",
+        "%out = stablehlo.exponential %a0 : {0}",
+        "%out = stablehlo.tanh %a0 : {0}",
+    ),
+    "e-graph": elementwise(
+        "%out = stablehlo.subtract %a0, %a1 : {0}",
+        "%n = stablehlo.negate %a1 : {0}\n%out = stablehlo.add %n, %a0 : {0}",
+        "%n = stablehlo.negate %a0 : {0}\n%out = stablehlo.add %n, %a1 : {0}",
+        count=2,
+    ),
+    "composition of sums": _sum(),
+    "completion": _sum(),
+    "sum of sums": _sum_of_sums(),
+    "contraction": _contraction(),
+    "zero product": _zero_product(),
+    "pairing": _pairing(),
+    "multiplicity": _multiplicity(),
+    "guard": _guard(),
+    "indices in bounds": _in_bounds(),
+    "row congruence": _sorting(),
+    "ordered reduction": _ordered(),
+    "equal windows": _windows(),
+    "selected windows": _selected(),
+    "updates in order": _updates(),
+    "branch selection": _branches(),
+    "loop induction": _induction(),
+    "counter range": _counter(),
+    "loop unrolling": _unrolling(),
+    "entering": _manual(),
+    "leaving": _manual(),
+}
