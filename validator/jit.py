@@ -21,7 +21,6 @@ from .options import Assumption, Options
 from .read.errors import ReadError, ReadErrorKind
 from .read.ir import Parameter, Program, Region, Value
 from .read.program import read_program
-from .read.scalars import fold_scalars
 from .report.report import Obstacle, Report
 from .report.verdict import Verdict
 from .run import validate_read
@@ -208,7 +207,7 @@ def prove(before: Program, after: Program, options: Options, engine: Engine = va
         check_shards(before, after)
     except ReadError as error:
         return unsupported(before.source, after.source, options, str(error))
-    return engine(fold_scalars(before), fold_scalars(after), options)
+    return engine(before, after, options)
 
 
 def _as_report(error: ReadError, before: str, after: str, options: Options) -> Report:

@@ -18,6 +18,7 @@ from .options import Assumption, Options
 from .read.inferred import with_inferred
 from .read.ir import UNKNOWN_LOCATION, Location, Op, Program
 from .read.relations import NO_RELATIONS, Relations, read_relations
+from .read.scalars import fold_scalars
 from .relate.atoms import Atom
 from .relate.decide import Decision, Stop, decide
 from .report.report import Frontier, Obstacle, OperandRelation, OutputReport, Report, Stats
@@ -35,6 +36,7 @@ def validate_programs(before: Program, after: Program, options: Options) -> Repo
     What a shard is follows from the programs' shardings and, before these, from the relation file of the options;
     raises `ReadError` for one that does not fit the programs.
     """
+    before, after = fold_scalars(before), fold_scalars(after)
     start = time.monotonic()
     deadline = None if options.timeout is None else start + options.timeout
     relations, relation_notes = _relations(before, after, options)
