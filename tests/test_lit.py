@@ -9,7 +9,8 @@ import pytest
 
 LIT = Path(__file__).resolve().parents[1] / "lit"
 TESTS = sorted(
-    path.relative_to(LIT) for suffix in ("test", "hlo", "mlir")
+    path.relative_to(LIT)
+    for suffix in ("test", "hlo", "mlir")
     for path in LIT.rglob(f"*.{suffix}")
     if "Inputs" not in path.parts
 )
@@ -20,4 +21,3 @@ def test_lit(test: Path, tmp_path: Path):
     command = [sys.executable, "-P", "-c", "from lit.main import main; main()", "-v", str(LIT / test)]
     run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TMPDIR": str(tmp_path)})
     assert run.returncode == 0 and "PASS: " in run.stdout, run.stdout + run.stderr
-

@@ -40,6 +40,7 @@ def _same_pairs(
     type_ = TermType(dtype, 0)
     terms: list[tuple[Any, int]] = [(("leaf", n), graph.leaf(f"x{n}", type_)) for n in range(LEAVES)]
     terms += [(("const", value), graph.constant(value, type_)) for value in constants]
+
     def build(tree: Any) -> int:
         if tree[0] in ("leaf", "const"):
             return next(term for known, term in terms if known == tree)

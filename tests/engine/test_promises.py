@@ -33,5 +33,5 @@ module @m attributes {mhlo.num_partitions = 2 : i32} {
     ],
 )
 def test_a_promise_of_sorted_indices_must_be_the_originals(before, after, verdict):
-    programs = (read_program(MODULE.replace("SORTED", sorted_)) for sorted_ in (before, after))
-    assert validate_programs(*programs, Options()).verdict is verdict
+    spec, implementation = (read_program(MODULE.replace("SORTED", sorted_)) for sorted_ in (before, after))
+    assert validate_programs(spec, implementation, Options()).verdict is verdict

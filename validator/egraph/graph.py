@@ -195,9 +195,7 @@ class TermGraph:
             self._engine.step("build")
             self._stale, self._index = True, None
 
-    def saturate(
-        self, theory: Theory | None = None, expanding: bool = False, thorough: bool = True
-    ) -> RunReport:
+    def saturate(self, theory: Theory | None = None, expanding: bool = False, thorough: bool = True) -> RunReport:
         """Run the rules of a theory (the graph's own unless told) and those below it, until nothing changes.
 
         `thorough` also looks for views that meet and for equal sums and products, which reads every term (5 to 20 µs
