@@ -89,9 +89,10 @@ def _around_constants(walk: Walk, op: Op, values: Sequence[Val], monoid: Monoid)
 def _where_neutral(walk: Walk, value: Val, monoid: Monoid) -> Dom | None:
     """Points at which a view is the reducer's neutral element; None where there are none."""
     store, found = walk.store, None
-    neutral = monoid.neutral(value.type.dtype)
     for piece in value.pieces:
-        rest = without_constant(store, piece, neutral) if piece.atom.kind is not AtomKind.GUARD else piece
+        if piece.atom.kind is not AtomKind.INTEGER and piece.atom.kind is not AtomKind.CONSTANT:
+            continue
+        rest = without_constant(store, piece, monoid.neutral(value.type.dtype))
         if rest is not piece:
             part = store.domain(piece.rel)
             if rest is not None:
@@ -102,7 +103,10 @@ def _where_neutral(walk: Walk, value: Val, monoid: Monoid) -> Dom | None:
 
 def index_result(walk: Walk, op: Op, values: Sequence[Val]) -> Val | None:
     """The result as index arithmetic where every operand is made of known integers, else None."""
-    if any(not value.is_view or _unknown(value) for value in values) or not values:
+    for value in values:
+        if value.monoid is not None or _unknown(value):
+            return None
+    if not values:
         return None
     store = walk.store
     joints = [piece.rel for piece in values[0].pieces]

@@ -29,6 +29,8 @@ class AtomKind(enum.Enum):
     ROWS = "rows"
     GUARD = "guard"
 
+    __hash__ = object.__hash__  # members are single objects, and every atom's key holds one
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Atom:

@@ -61,6 +61,8 @@ class Context:
     """By atom number: the elements and values (x…, t) that an assumption on the inputs rules out."""
     root_ranges: dict[int, tuple[int, int]] = field(default_factory=dict)
     """By atom number: what an unknown integer is known to lie in, at this place of the walk."""
+    joints: dict[tuple[Hashable, ...], Any] = field(default_factory=dict)
+    """What operands come to by their relations alone, whatever their atoms are: layers repeat these."""
     lemmas: dict[str, int] = field(default_factory=dict)
     """How often each lemma was used, for the report."""
     assume_in_bounds: bool = False

@@ -58,12 +58,9 @@ def lift(
             found.append(_fresh(walk, key, rest, type_))
         for piece in found:
             pieces.append(_met(walk, piece, theories))
-    domain = closed[0].domain
-    for value in closed[1:]:
-        domain = walk.store.set_meet(domain, value.domain)
     needed = strongest(theories)
     walk.context.used("congruence")
-    return Val(type_, gathered(walk.store, pieces), domain, theory=needed)
+    return Val(type_, gathered(walk.store, pieces), _defined(walk, closed), theory=needed)
 
 
 def _met(walk: Walk, piece: Piece, theories: list[Theory]) -> Piece:
@@ -117,11 +114,28 @@ def canonical_operand(walk: Walk, piece: Piece) -> tuple[Atom, Rel | None]:
     return atom, piece.rel
 
 
-def _joints(walk: Walk, operands: Sequence[Val]) -> list[_Joint]:
-    store = walk.store
+def _defined(walk: Walk, operands: Sequence[Val]) -> Dom:
+    """The points at which all operands are defined."""
     domain = operands[0].domain
     for value in operands[1:]:
-        domain = store.set_meet(domain, value.domain)
+        domain = walk.store.set_meet(domain, value.domain)
+    return domain
+
+
+def _joints(walk: Walk, operands: Sequence[Val]) -> list[_Joint]:
+    store = walk.store
+    domain = _defined(walk, operands)
+    if all(len(value.pieces) == 1 for value in operands):
+        key = ("active", domain.number, *(value.pieces[0].rel.number for value in operands))
+        if key not in walk.context.joints:
+            for value in operands:
+                domain = store.set_meet(domain, store.domain(value.pieces[0].rel))
+            walk.context.joints[key] = None if store.set_empty(domain) else domain
+        active = walk.context.joints[key]
+        if active is None:
+            return []
+        parts = [canonical_operand(walk, value.pieces[0]) for value in operands]
+        return [_Joint(tuple(atom for atom, _ in parts), tuple(rel for _, rel in parts), active)]
     joints = [_Joint((), (), domain)]
     for value in operands:
         extended = []
@@ -185,34 +199,70 @@ class _Ready:
 
 
 def _prepare(walk: Walk, key: Hashable, joint: _Joint, dtype: DType, commutative: bool) -> _Ready:
-    store = walk.store
-    order = list(range(len(joint.atoms)))
+    parts = list(zip(joint.atoms, joint.rels, strict=True))
     if commutative:
-        order.sort(key=lambda k: joint.atoms[k].number)
-    distinct: list[tuple[Atom, Rel]] = []
-    pattern: list[tuple[str, int]] = []
-    for k in order:
-        atom, rel = joint.atoms[k], joint.rels[k]
+        parts.sort(key=lambda part: part[0].number)
+    # what follows depends on which atoms are the same, not on what they are
+    slots: dict[int, int] = {}
+    shape: list[tuple[int, Rel] | None] = []
+    signature = [joint.domain.number]
+    for atom, rel in parts:
         if rel is None or atom.arity == 0:
+            shape.append(None)
+            signature.append(-1)
+        else:
+            slot = slots.setdefault(atom.number, len(slots))
+            shape.append((slot, rel))
+            signature += (slot, rel.number)
+    memo_key = ("shared", *signature)
+    found = walk.context.joints.get(memo_key)
+    if found is None:
+        found = walk.context.joints[memo_key] = _shared(walk, shape, joint.domain)
+    places, rels, together = found
+    pattern: list[tuple[str, int]] = []
+    distinct: list[tuple[Atom, Rel]] = []
+    for (atom, _), place in zip(parts, places, strict=True):
+        if place is None:
             pattern.append(("scalar", atom.number))
+        elif place < len(distinct):
+            pattern.append(("shared", place))
+        else:
+            pattern.append((f"atom{atom.number}", place))
+            distinct.append((atom, rels[place]))
+    full_key = (key, dtype, tuple(pattern))
+    atoms = tuple(atom for atom, _ in parts)
+    ambiguous = commutative and len(distinct) == 2 and distinct[0][0] is distinct[1][0] and len(parts) == 2
+    return _Ready(full_key, atoms, tuple(distinct), together, joint.domain, dtype, ambiguous)
+
+
+def _shared(
+    walk: Walk, shape: Sequence[tuple[int, Rel] | None], domain: Dom
+) -> tuple[tuple[int | None, ...], tuple[Rel, ...], Rel | None]:
+    """Each operand's place among the distinct ones (None for a scalar), how those are read, and their joint relation.
+
+    `shape` tells the operands' atoms apart by number, in the order in which they first occur.
+    """
+    store = walk.store
+    places: list[int | None] = []
+    distinct: list[tuple[int, Rel]] = []
+    for operand in shape:
+        if operand is None:
+            places.append(None)
             continue
-        rel = store.restrict(rel, joint.domain)
-        for position, (known_atom, known_rel) in enumerate(distinct):
-            if known_atom is atom and store.equal(known_rel, rel):
-                pattern.append(("shared", position))
+        slot, rel = operand[0], store.restrict(operand[1], domain)
+        for position, (known_slot, known_rel) in enumerate(distinct):
+            if known_slot == slot and store.equal(known_rel, rel):
+                places.append(position)
                 break
         else:
-            pattern.append((f"atom{atom.number}", len(distinct)))
-            distinct.append((atom, rel))
-    full_key = (key, dtype, tuple(pattern))
-    atoms = tuple(joint.atoms[k] for k in order)
-    ambiguous = commutative and len(distinct) == 2 and distinct[0][0] is distinct[1][0] and len(order) == 2
+            places.append(len(distinct))
+            distinct.append((slot, rel))
     together = None
     if len(distinct) > 1:
         together = distinct[0][1]
         for _, rel in distinct[1:]:
             together = store.pair(together, rel)
-    return _Ready(full_key, atoms, tuple(distinct), together, joint.domain, dtype, ambiguous)
+    return tuple(places), tuple(rel for _, rel in distinct), together
 
 
 def _swapper(walk: Walk, ready: _Ready) -> Rel:

@@ -26,6 +26,9 @@ def gathered(store: Store, pieces: Iterable[Piece], idempotent: bool = False) ->
 
     Overlapping pieces of one atom are cut apart and their coefficients added, unless counting twice changes nothing.
     """
+    pieces = tuple(pieces)
+    if len(pieces) == 1:
+        return () if store.empty(pieces[0].rel) else pieces
     by_atom: dict[int, list[Piece]] = {}
     for piece in pieces:
         if store.empty(piece.rel):

@@ -47,6 +47,11 @@ class Val:
         return self.monoid is None
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it is a view of one term: nothing is left to recognise or to put together."""
+        return self.monoid is None and len(self.pieces) == 1 and self.pieces[0].atom.kind is not AtomKind.GUARD
+
+    @property
     def has_guards(self) -> bool:
         return any(piece.atom.kind is AtomKind.GUARD for piece in self.pieces)
 

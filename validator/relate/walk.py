@@ -245,6 +245,8 @@ class Walk:
 
     def close(self, value: Val, reason: str) -> Val:
         """The value as an unguarded view; a sum that no term of the original equals gets a name of its own."""
+        if value.is_plain:
+            return value
         value = resolve(self, value)
         if value.is_view and not value.has_guards:
             return value
