@@ -66,7 +66,9 @@ class Case:
 
         into = [cut if even(shape, cut) else "" for (shape, _), cut in zip(self.arguments, self.into, strict=True)]
         results = jax.eval_shape(self.function, *self.structs())
-        wanted = jax.tree.map(lambda one: self.out if len(one.shape) == len(self.out) else "." * len(one.shape), results)
+        wanted = jax.tree.map(
+            lambda one: self.out if len(one.shape) == len(self.out) else "." * len(one.shape), results
+        )
         outer = jax.tree.map(lambda one, cut: sharding(cut if even(one.shape, cut) else ""), results, wanted)
 
         def cut_inside(*arguments: Any) -> Any:
@@ -116,7 +118,9 @@ def cases(
 
     An argument is a shape, or a shape and a dtype other than float32. A cut is "first,second->result".
     """
-    shaped = tuple((one[0], one[1]) if one and isinstance(one[0], tuple) else (tuple(one), "float32") for one in arguments)
+    shaped = tuple(
+        (one[0], one[1]) if one and isinstance(one[0], tuple) else (tuple(one), "float32") for one in arguments
+    )
     for mesh in meshes.split():
         for cut in cuts:
             into, out = cut.split("->")

@@ -47,9 +47,9 @@ def _joins() -> Iterator[Case]:
         "repeat": lambda x: jnp.repeat(x, 3, 0),
         "transpose": lambda x: x.T,
         "split": lambda x: jnp.split(x, 2)[1],
-        "rot90": lambda x: jnp.rot90(x),
+        "rot90": jnp.rot90,
         "triangle": lambda x: jnp.tril(x, -1),
-        "diagonal": lambda x: jnp.diagonal(x),
+        "diagonal": jnp.diagonal,
         "to_int8": lambda x: x.astype("int8") // 3,
         "bits": lambda x: lax.bitcast_convert_type(x, "uint8"),
     }

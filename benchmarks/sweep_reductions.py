@@ -34,7 +34,7 @@ def _reduces() -> Iterator[Case]:
         "variance": (jnp.var, "float32"),
         "count": (jnp.count_nonzero, "int32"),
         "ptp": (lambda x, d: jnp.max(x, d) - jnp.min(x, d), "int32"),
-        "logsumexp": (lambda x, d: jax.nn.logsumexp(x, d), "float32"),
+        "logsumexp": (jax.nn.logsumexp, "float32"),
         "both_ends": (lambda x, d: (jnp.argmax(x, d), jnp.max(x, d)), "int32"),
     }
     for (kind, (function, types)), length in itertools.product(kinds.items(), (12, 10, 7)):
@@ -98,7 +98,7 @@ def _solvers() -> Iterator[Case]:
         "fft": lambda a: jnp.fft.fft(a, axis=0),
         "rfft": lambda a: jnp.abs(jnp.fft.rfft(a, axis=0)),
         "ifft": lambda a: jnp.fft.ifft(a, axis=1),
-        "fft2": lambda a: jnp.fft.fft2(a),
+        "fft2": jnp.fft.fft2,
     }
     for (name, function), length in itertools.product(functions.items(), (8, 6)):
         yield from cases(f"solver/{name}_n{length}", function, [(length, length)], [*_WHOLE_CUTS, "x.->.x"], "2 4")

@@ -22,11 +22,11 @@ if _FLAG not in os.environ.get("XLA_FLAGS", ""):
 import jax  # noqa: E402
 
 from .entry import Entry, Expectation, entry  # noqa: E402
-from .programs import contractions, control, indexing, movement, networks, reductions  # noqa: E402
+from .programs import contractions, control, indexing, miscompiled, movement, networks, reductions  # noqa: E402
 
 __all__ = ["ENTRIES", "Entry", "Expectation", "Pair", "compile_pair", "compile_stages", "entry", "named"]
 
-_FAMILIES = (contractions, reductions, movement, networks, indexing, control)
+_FAMILIES = (contractions, reductions, movement, networks, indexing, control, miscompiled)
 
 
 def _collect(groups: Iterable[tuple[Entry, ...]]) -> dict[str, Entry]:
