@@ -58,3 +58,18 @@ def test_the_readme_starts_with_two_commands():
     first_block = re.search(r"```\w*\n(.*?)```", readme, flags=re.DOTALL)
     assert first_block is not None
     assert first_block[1].split("\n") == ["make demo", "make test", ""]
+
+
+def test_the_size_of_what_is_trusted_is_told_truly():
+    rows = re.findall(
+        r"^\| (`[^|]+) \| [^|]+ \| (\d+) \|$", (ROOT / "docs" / "meaning.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert len(rows) == 7
+    for part, told in rows:
+        folder = ROOT / re.findall(r"`([\w/]+)", part)[0].rstrip("/")
+        relations = "_relation" in part
+        files = [
+            file for file in folder.glob("*.py") if folder.name != "ops" or ("_relation" in file.name) is relations
+        ]
+        lines = sum(len(file.read_text("utf-8").splitlines()) for file in files)
+        assert abs(lines - int(told)) <= max(150, lines // 10), f"{part}: {lines} lines"

@@ -27,8 +27,6 @@ class Obstacle(enum.Enum):
     """There is a proof, in a weaker arithmetic than the user accepts."""
     UNSUPPORTED = "unsupported"
     """The programs contain something that is not modelled."""
-    MISMATCH = "mismatch"
-    """The programs have parameters, results or shapes that cannot belong together."""
     LIMIT = "limit"
     """A limit of the prover was reached."""
     TIMEOUT = "timeout"

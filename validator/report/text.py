@@ -133,7 +133,5 @@ def _advice(report: Report) -> Iterator[str]:
             yield "a longer '--timeout'"
         case Obstacle.UNSUPPORTED:
             yield "'--list-ops' tells which ops are modelled"
-        case Obstacle.MISMATCH:
-            yield "check that both files come from one compilation, before and after the same pass"
         case Obstacle.NO_RELATION | Obstacle.LIMIT | None:
             yield "docs/not-proved.md goes through the usual reasons for a missing proof"
