@@ -46,7 +46,7 @@ def _joins() -> Iterator[Case]:
         "tile": lambda x: jnp.tile(x, (2, 1)),
         "repeat": lambda x: jnp.repeat(x, 3, 0),
         "transpose": lambda x: x.T,
-        "split": lambda x: jnp.split(x, 2)[1],
+        "split": lambda x: jnp.array_split(x, 2)[1],
         "rot90": jnp.rot90,
         "triangle": lambda x: jnp.tril(x, -1),
         "diagonal": jnp.diagonal,
