@@ -5,6 +5,7 @@ What is left out has no influence on these results, so a difference there is a d
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -84,7 +85,7 @@ def search(
     Raises `EvaluationError` where nothing could be looked at.
     """
     deadline = time.monotonic() + budget_seconds
-    parts = sorted(_parts(before, after, relations, unproved), key=lambda part: part.work)
+    parts = sorted(_parts(before, after, relations, unproved, deadline), key=lambda part: part.work)
     if not parts:
         raise TooLarge(f"every result needs a tensor of more than {MAX_ELEMENTS} elements")
     for part in parts:
@@ -106,7 +107,7 @@ def search(
 
 def replay_result(witness: Counterexample, before: Program, after: Program, relations: Relations) -> tuple[Any, Any]:
     """The expected and the actual element of a counterexample, from what its result depends on."""
-    for part in _parts(before, after, relations, [witness.result]):
+    for part in _parts(before, after, relations, [witness.result], math.inf):
         inputs = tuple(witness.inputs[number] for number in part.parameters)
         layouts = given_layouts(part.before, part.after, part.relations)
         own = replace(witness, inputs=inputs, result=part.results.index(witness.result))
@@ -114,16 +115,27 @@ def replay_result(witness: Counterexample, before: Program, after: Program, rela
     raise TooLarge(f"result {witness.result} needs a tensor of more than {MAX_ELEMENTS} elements")
 
 
-def _parts(before: Program, after: Program, relations: Relations, unproved: Sequence[int]) -> list[Cone]:
-    """Both programs whole if they are small enough, else those cones of one result each that are."""
+def _parts(
+    before: Program, after: Program, relations: Relations, unproved: Sequence[int], deadline: float
+) -> list[Cone]:
+    """Both programs whole if they are small enough, else those cones of one result each that are.
+
+    Results are looked at until the deadline: each one goes through the whole program.
+    """
     whole = Cone(before, after, relations, tuple(range(len(before.parameters))), tuple(range(len(before.results))))
     if whole.largest <= MAX_ELEMENTS:
         return [whole]
     if isinstance(given_layouts(before, after, relations), PerDeviceLayouts):
         # Whether values are logical shows in the whole program only.
         return []
-    single = [cone(before, after, relations, [number]) for number in unproved]
-    return [part for part in single if part.largest <= MAX_ELEMENTS]
+    found = []
+    for number in unproved:
+        if time.monotonic() > deadline:
+            break
+        if before.results[number].value.tensor.size <= MAX_ELEMENTS:
+            part = cone(before, after, relations, [number])
+            found.extend([part] if part.largest <= MAX_ELEMENTS else [])
+    return found
 
 
 def _restored(found: Counterexample, part: Cone, before: Program) -> Counterexample:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from ..ops.record import Theory
@@ -31,6 +31,9 @@ PATIENCE = 4.0
 walk took (and at least that many seconds): what follows a wrong value can be arbitrarily complex."""
 
 _NO_VALUE = "no value of the before program is this one"
+
+MAX_MOVES_SOUGHT = 4
+"""Results without a proof behind which a wrong move is looked for: each time the whole program is gone through."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +113,8 @@ def decide(
         actual = [device.env.get(result.value.number) for result in after.results]
     comparisons: list[Comparison | None] = []
     missing, stops = [], []
+    unmodelled, made = _Earliest(original.unsupported, device.unsupported), _Earliest(device.origins)
+    moves_sought = 0
     for number, (implementation, rel) in enumerate(zip(after.results, demands, strict=True)):
         want, have = expected[number], actual[number]
         if have is None:
@@ -120,16 +125,17 @@ def decide(
         demanded = _same_place(device, want, implementation.value.tensor.shape) if stages else rel
         comparison, problem = _result(original, device, demanded, want, have)
         comparisons.append(comparison)
-        atoms = [] if comparison is None or comparison.proved else _closure(_roots(comparison, have))
-        problem = problem or _unsupported(original, device, atoms)
+        roots = () if comparison is None or comparison.proved else _roots(comparison, have)
+        problem = problem or _unsupported(original, device, unmodelled.of(roots))
         if comparison is None or not comparison.proved:
-            problem = problem or _unsupported(original, device, _closure(_roots_of(want)))
+            problem = problem or _unsupported(original, device, unmodelled.of(_roots_of(want)))
         missing.append(problem)
         if comparison is None or comparison.proved:
             stops.append(None)
         else:
-            op = departure(original, device, before, after, number)
-            stops.append(_earlier(_stop(device, atoms, comparison), op, after))
+            moves_sought += 1
+            op = departure(original, device, before, after, number) if moves_sought <= MAX_MOVES_SOUGHT else None
+            stops.append(_earlier(_stop(device, made.of(roots), comparison), op, after))
     notes = tuple(_partly_judged(device, after, relations, demands))
     return Decision(tuple(comparisons), tuple(missing), tuple(stops), original, device, out_of_time, notes)
 
@@ -284,31 +290,46 @@ def _roots_of(value: AnyVal) -> tuple[Atom, ...]:
     return tuple(piece.atom for piece in value.pieces) if isinstance(value, Val) else ()
 
 
-def _closure(atoms: tuple[Atom, ...]) -> list[Atom]:
-    """The atoms and everything they are made of."""
-    seen: dict[int, Atom] = {}
-    stack = list(atoms)
-    while stack:
-        atom = stack.pop()
-        if atom.number not in seen:
-            seen[atom.number] = atom
-            stack.extend(atom.operands)
-    return [seen[number] for number in sorted(seen)]
+class _Earliest:
+    """Of all that a term is made of, itself included, the marked atom that was made first.
+
+    Atoms are numbered as they are made, so nothing that this one is made of is marked. What is known of one atom serves
+    all results: there may be thousands of them, of tens of thousands of atoms each.
+    """
+
+    def __init__(self, *marks: Container[int]) -> None:
+        self._marks = marks
+        self._known: dict[int, Atom | None] = {}
+
+    def of(self, atoms: tuple[Atom, ...]) -> Atom | None:
+        stack = list(atoms)
+        while stack:
+            atom = stack[-1]
+            if atom.number in self._known:
+                stack.pop()
+                continue
+            missing = [operand for operand in atom.operands if operand.number not in self._known]
+            if missing:
+                stack.extend(missing)
+                continue
+            marked = (atom,) if any(atom.number in mark for mark in self._marks) else ()
+            self._known[atom.number] = self._first((*atom.operands, *marked), marked)
+        return self._first(atoms, ())
+
+    def _first(self, atoms: tuple[Atom, ...], marked: tuple[Atom, ...]) -> Atom | None:
+        found = [atom if atom in marked else self._known[atom.number] for atom in atoms]
+        return min((atom for atom in found if atom is not None), key=lambda atom: atom.number, default=None)
 
 
-def _unsupported(original: Walk, device: Walk, atoms: list[Atom]) -> str:
-    for atom in atoms:
-        for walk in (original, device):
-            if atom.number in walk.unsupported:
-                return walk.unsupported[atom.number]
-    return ""
+def _unsupported(original: Walk, device: Walk, atom: Atom | None) -> str:
+    if atom is None:
+        return ""
+    return original.unsupported.get(atom.number) or device.unsupported[atom.number]
 
 
-def _stop(device: Walk, atoms: list[Atom], comparison: Comparison) -> Stop:
-    """The first term made for the partitioned program that is made of the original's terms only."""
-    fresh = [atom for atom in atoms if atom.number in device.origins]
-    for atom in fresh:
-        if all(other.number not in device.origins for other in _closure(atom.operands)):
-            origin = device.origins[atom.number]
-            return Stop(atom, origin, origin.reason or _NO_VALUE)
-    return Stop(None, None, comparison.reason)
+def _stop(device: Walk, atom: Atom | None, comparison: Comparison) -> Stop:
+    """The first term made for the partitioned program, which is made of the original's terms only."""
+    if atom is None:
+        return Stop(None, None, comparison.reason)
+    origin = device.origins[atom.number]
+    return Stop(atom, origin, origin.reason or _NO_VALUE)
