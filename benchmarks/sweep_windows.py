@@ -123,8 +123,39 @@ def _squares() -> Iterator[Case]:
         yield from cases(f"pool/square_{name}", function, [(8, 12)], forward, meshes)
 
 
+def _square_convolution(stride: int, padding: Any, base: int, inner: int) -> Callable[..., Any]:
+    def run(x: Any, kernel: Any) -> Any:
+        numbers = ("NHWC", "HWIO", "NHWC")
+        strides, bases, inners = (stride, stride), (base, base), (inner, inner)
+        return lax.conv_general_dilated(x, kernel, strides, padding, bases, inners, dimension_numbers=numbers)
+
+    return run
+
+
+def _square_convolutions() -> Iterator[Case]:
+    meshes = "2x2 2x3 2x4p"
+    for width, stride, padding, (base, inner) in itertools.product(
+        (2, 3, 5), (1, 2), ((0, 0), (1, 1), (1, 2)), ((1, 1), (2, 1), (1, 2))
+    ):
+        function = _square_convolution(stride, (padding, padding), base, inner)
+        for height in (12, 10):
+            x, kernel = (2, height, 12, 2), (width, width, 2, 2)
+            structs = [jax.ShapeDtypeStruct(shape, "float32") for shape in (x, kernel)]
+            result = jax.eval_shape(function, *structs).shape
+            name = f"w{width}_s{stride}_p{padding[0]}{padding[1]}_b{base}_i{inner}_n{height}"
+            cuts = [".xy.,....->.xy.", ".yx.,....->.yx.", ".j..,....->.j..", "xy..,....->xy..", ".x.y,..y.->.x.y"]
+            yield from cases(f"convolution_square/{name}", function, [x, kernel], cuts, meshes)
+            cuts = [".xy.,....,.xy.->.xy.", ".j..,....,.j..->.j..", "xy..,....,....->xy.."]
+            gradient = pullback(function)
+            yield from cases(f"convolution_square_gradient/{name}", gradient, [x, kernel, result], cuts, meshes)
+            cuts = [".xy.,....,.xy.->....", "xy..,....,xy..->...."]
+            gradient = pullback(function, 1)
+            yield from cases(f"convolution_square_gradient/kernel_{name}", gradient, [x, kernel, result], cuts, meshes)
+
+
 def programs() -> Iterator[Case]:
     yield from thinned(_pools(backward=True), 6)
     yield from thinned(_pools(backward=False), 16)
     yield from thinned(_convolutions(), 50)
     yield from _squares()
+    yield from thinned(_square_convolutions(), 6)
