@@ -85,8 +85,7 @@ def relate_reduce_window(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
     if len(values) == 2 and monoid is not None and starts_neutral(walk, values[1], monoid):
         inner, where, hidden = _window(op, values[0])
         rel = walk.builder.relation(types[0].shape, [*walk.builder.device, *inner], where, exists=hidden)
-        if walk.store.set_equal(walk.store.domain(rel), walk.points(types[0])):
-            return [sum_over(walk, values[0], rel, monoid, types[0], steps=_steps(values[1]))]
+        return [sum_over(walk, values[0], rel, monoid, types[0], steps=_steps(values[1]))]
     return _windows_by_place(walk, op, values, types)
 
 
@@ -99,7 +98,7 @@ def _windows_by_place(walk: Walk, op: Op, values: list[Val], types: list[TensorT
     inner, where, hidden = _window(op, values[0])
     # the place in the window becomes further coordinates of the point
     places = {name: f"i{rank + position}" for position, name in enumerate(hidden)}
-    text = [re.sub(r"\bk\d+\b", lambda found: places[found.group()], condition) for condition in where]
+    text = [re.sub(r"(?<![A-Za-z_])k\d+\b", lambda found: places[found.group()], condition) for condition in where]
     window = [sizes[k] for k in wide]
     inside = walk.builder.linked([*types[0].shape, *window], inner, text)
     if key is not None:

@@ -45,7 +45,7 @@ def sum_over(walk: Walk, value: Val, rel: Rel, monoid: Monoid, type_: TensorType
                 return _by_name(walk, original, rel, monoid, type_, steps)
         if factor:
             pieces.append(Piece(piece.atom, store.compose(outer, piece.rel), piece.coefficient * factor))
-    domain = _complete(walk, value, rel)
+    domain = _complete(walk, value, rel, walk.points(type_))
     walk.context.used("composition of sums")
     merged = gathered(store, pieces, monoid.idempotent)
     result = Val(type_, merged, domain, monoid, value.levels + steps, value.theory)
@@ -61,14 +61,11 @@ def _by_name(walk: Walk, value: Val, rel: Rel, monoid: Monoid, type_: TensorType
     return sum_over(walk, name_value(walk, value, canonical=False), rel, monoid, type_, steps=steps)
 
 
-def _complete(walk: Walk, value: Val, rel: Rel) -> Dom:
-    """The points all of whose elements are defined."""
+def _complete(walk: Walk, value: Val, rel: Rel, points: Dom) -> Dom:
+    """The points all of whose elements are defined; one that has none, as a window in padding, is neutral."""
     store = walk.store
     undefined = store.set_minus(store.range(rel), value.domain)
-    domain = store.domain(rel)
-    if store.set_empty(undefined):
-        return domain
-    return store.set_minus(domain, store.preimage(undefined, rel))
+    return points if store.set_empty(undefined) else store.set_minus(points, store.preimage(undefined, rel))
 
 
 def _counted(walk: Walk, rel: Rel, inner: Rel) -> tuple[Rel, int] | None:

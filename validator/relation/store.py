@@ -77,8 +77,7 @@ class Store:
         """The relation written in isl's notation, e.g. `{[d0,i0] -> [x] : x = 4d0 + i0 and 0 <= i0 < 4}`."""
         found = self._texts.get(text)
         if found is None:
-            isl.DEFAULT_CONTEXT.reset_operations()
-            found = self._texts[text] = self.intern(isl.Map(text))
+            found = self._texts[text] = self.intern(_parsed(isl.Map, text))
         assert isinstance(found, Rel)
         return found
 
@@ -86,8 +85,7 @@ class Store:
         """The set written in isl's notation."""
         found = self._texts.get(text)
         if found is None:
-            isl.DEFAULT_CONTEXT.reset_operations()
-            found = self._texts[text] = self.intern_set(isl.Set(text))
+            found = self._texts[text] = self.intern_set(_parsed(isl.Set, text))
         assert isinstance(found, Dom)
         return found
 
@@ -402,3 +400,12 @@ class Store:
             return None
         point = dom.set.sample_point()
         return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(dom.arity))
+
+
+def _parsed(kind: Callable[[str], Any], text: str) -> Any:
+    """The isl object that a text describes; what isl does not take is treated as unknown, like all it gives up on."""
+    isl.DEFAULT_CONTEXT.reset_operations()
+    try:
+        return kind(text)
+    except isl.Error as error:
+        raise RelationLimitError(f"isl does not read '{text[:80]}'") from error
