@@ -127,7 +127,9 @@ class Context:
         if dtype.is_float:
             integral = np.isfinite(number) and number == int(number) and not (number == 0 and np.signbit(number))
             if not integral or abs(number) > exact_integers(dtype):
-                atom = self.atoms.make(AtomKind.CONSTANT, dtype, 0, value.tobytes(), label=f"{number:g}", data=number)
+                # the value decides, however wide it came; the bits do for NaN, whose payloads tell
+                key = value.tobytes() if np.isnan(number) else np.float64(number).tobytes()
+                atom = self.atoms.make(AtomKind.CONSTANT, dtype, 0, key, label=f"{number:g}", data=number)
                 return atom, None
             return self.atoms.integer(dtype), int(number)
         return self.atoms.integer(dtype), int(value)
