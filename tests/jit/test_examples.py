@@ -19,7 +19,7 @@ from shardproof import Verdict
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "parallel"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
 OPEN = {
-    ("pipeline", "gradient"): "as its value",
+    ("pipeline", "gradient"): "products of what the bubbles of the pipeline leave, stage by stage",
     ("ring_attention", "value"): "running maxima over other parts of a row on each device",
     ("ring_attention", "gradient"): "as its value",
 }

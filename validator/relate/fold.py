@@ -29,25 +29,26 @@ MAX_DEFINITIONS = 60
 """At most this many named terms are tried for one value."""
 
 
-def resolve(walk: Walk, value: Val, *, own: bool = False) -> Val:
+def resolve(walk: Walk, value: Val, *, own: bool = False, partly: bool = False) -> Val:
     """The value with everything folded that can be: a view where it is complete, else the sum that it is.
 
-    `own` also recognises what only the partitioned program has given a name.
+    `own` also recognises what only the partitioned program has given a name. `partly` also takes a named term out of a
+    sum that holds more: only for a value that is not summed any further, since a larger term might still complete.
     """
     if value.is_view and not (value.has_guards or len(value.pieces) > 1):
         return value
     given = {piece.atom.number for piece in value.pieces}
     recognised: set[int] = set()
-    for partly in (False, True):
+    for part in (False, True) if partly else (False,):
         tried: set[int] = set()
-        progress = not (partly and value.is_view)
+        progress = not (part and value.is_view)
         while progress:
             progress = False
             best: tuple[Definition, Val] | None = None
             for definition in _definitions(walk, value, own):
                 if definition.serial in tried:
                     continue
-                folded = _fold(walk, value, definition, partly)
+                folded = _fold(walk, value, definition, part)
                 if folded is None:
                     tried.add(definition.serial)
                 elif all(piece.atom is definition.atom for piece in folded.pieces):

@@ -247,11 +247,11 @@ class Walk:
         """The value as an unguarded view; a sum that no term of the original equals gets a name of its own."""
         if value.is_plain:
             return value
-        value = resolve(self, value)
+        value = resolve(self, value, partly=not self.is_original)
         if value.is_view and not value.has_guards:
             return value
         if not self.is_original:
-            value = resolve(self, value, own=True)
+            value = resolve(self, value, own=True, partly=True)
             if value.is_view and not value.has_guards:
                 return value
             parts = complete_part(self, value)

@@ -77,7 +77,7 @@ class Store:
         """The relation written in isl's notation, e.g. `{[d0,i0] -> [x] : x = 4d0 + i0 and 0 <= i0 < 4}`."""
         found = self._texts.get(text)
         if found is None:
-            found = self._texts[text] = self.intern(_parsed(isl.Map, text))
+            found = self._texts[text] = _parsed(isl.Map, text, self.intern)
         assert isinstance(found, Rel)
         return found
 
@@ -85,7 +85,7 @@ class Store:
         """The set written in isl's notation."""
         found = self._texts.get(text)
         if found is None:
-            found = self._texts[text] = self.intern_set(_parsed(isl.Set, text))
+            found = self._texts[text] = _parsed(isl.Set, text, self.intern_set)
         assert isinstance(found, Dom)
         return found
 
@@ -402,10 +402,10 @@ class Store:
         return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(dom.arity))
 
 
-def _parsed(kind: Callable[[str], Any], text: str) -> Any:
-    """The isl object that a text describes; what isl does not take is treated as unknown, like all it gives up on."""
+def _parsed(kind: Callable[[str], Any], text: str, intern: Callable[[Any], Any]) -> Any:
+    """What a text describes, interned; what isl does not take is treated as unknown, like all it gives up on."""
     isl.DEFAULT_CONTEXT.reset_operations()
     try:
-        return kind(text)
+        return intern(kind(text))
     except isl.Error as error:
         raise RelationLimitError(f"isl does not read '{text[:80]}'") from error
