@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from read.programs import DATA, every_op, ops_named, stablehlo
 from shardproof.validator.read import read_program
 from shardproof.validator.read.attributes import Comparison, ConvDims, DotDims, GatherDims, ScatterDims
-from shardproof.validator.read.constants import NUMPY_DTYPES
+from shardproof.validator.read.dtypes import NUMPY_DTYPES
 from shardproof.validator.read.ir import DType, Frame, TensorType
 from shardproof.validator.read.shardings import ShardingKind
 
