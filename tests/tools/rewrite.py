@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from shardproof.validator.read.dtypes import NUMPY_DTYPES
 from shardproof.validator.read.ir import UNKNOWN_LOCATION, DType, Location, Op, Program, Region, TensorType, Type, Value
-
-from .dtypes import numpy_dtype
 
 CONTROL = frozenset({"stablehlo.while", "stablehlo.if", "stablehlo.case"})
 """Operations whose regions hold ordinary operations; other regions are reducers and comparators."""
@@ -208,7 +207,7 @@ class Builder:
 
     def constant(self, number: object, kind: TensorType) -> Value:
         """A constant, filled with one number or given as an array of the right shape."""
-        array = np.broadcast_to(np.asarray(number).astype(numpy_dtype(kind.dtype)), kind.shape)
+        array = np.broadcast_to(np.asarray(number).astype(NUMPY_DTYPES[kind.dtype]), kind.shape)
         return self.emit("constant", (), kind, value=np.array(array))
 
     def elementwise(self, name: str, *operands: Value, into: Value | None = None) -> Value:
