@@ -28,8 +28,10 @@ def test_a_folder_that_xla_wrote(tmp_path: Path):
 def test_ctrl_c_ends_the_child_too(tmp_path: Path):
     pid_file = tmp_path / "pid"
     (tmp_path / "sitecustomize.py").write_text(
-        "import os, pathlib, time\n"
+        "import os, pathlib, signal, time\n"
         "from shardproof.validator import run\n"
+        # A shell starts background jobs with Ctrl-C ignored, and processes inherit that.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def validate_here(before, after, options):\n"
         f"    pathlib.Path({str(pid_file)!r}).write_text(str(os.getpid()))\n"
         "    time.sleep(60)\n"
@@ -52,6 +54,7 @@ def test_ctrl_c_ends_the_child_too(tmp_path: Path):
         out, err = process.communicate(timeout=30)
     finally:
         process.kill()
+        process.communicate()
     assert (process.returncode, out, err) == (130, "", "validate-hlo: interrupted\n")
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid_file.read_text()), 0)
