@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,7 @@ from ..evaluate.errors import UnsupportedOp
 from ..evaluate.regions import commutative_op, fold
 from ..read.attributes import DeviceGroups, DevicePairs
 from ..read.ir import Op
-from .annotations import ANNOTATIONS
-from .record import Family, OpRecord
+from .record import Family, OpRecord, family_record
 
 if TYPE_CHECKING:
     from ..evaluate.machine import Machine
@@ -125,16 +125,7 @@ _CHANNELS = frozenset({"channel_handle", "channel_id", "use_global_device_ids"})
 """The reader expands groups to device numbers, so channels and modes have done their work."""
 
 
-def _record(name: str, doc: str, evaluate: Any, *attributes: str) -> OpRecord:
-    return OpRecord(
-        name=name,
-        family=Family.COLLECTIVE,
-        doc=doc,
-        evaluate=evaluate,
-        attributes=frozenset(attributes),
-        ignored=ANNOTATIONS | _CHANNELS,
-    )
-
+_record = partial(family_record, Family.COLLECTIVE, ignored=_CHANNELS)
 
 RECORDS: tuple[OpRecord, ...] = (
     _record(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,7 @@ from ..evaluate.errors import UnsupportedOp
 from ..evaluate.linear_algebra import cholesky, triangular_solve
 from ..read.attributes import DotDims
 from ..read.ir import Op
-from .annotations import ANNOTATIONS
-from .record import Family, OpRecord
+from .record import Family, OpRecord, family_record
 
 if TYPE_CHECKING:
     from ..evaluate.machine import Machine
@@ -95,16 +95,7 @@ _PRECISION = frozenset({"algorithm", "precision_config"})
 """How many bits the products are computed with; rounding is the theory's business, not the relation's."""
 
 
-def _record(name: str, doc: str, evaluate: Any, *attributes: str) -> OpRecord:
-    return OpRecord(
-        name=name,
-        family=Family.CONTRACTION,
-        doc=doc,
-        evaluate=evaluate,
-        attributes=frozenset(attributes),
-        ignored=ANNOTATIONS | _PRECISION,
-    )
-
+_record = partial(family_record, Family.CONTRACTION, ignored=_PRECISION)
 
 RECORDS: tuple[OpRecord, ...] = (
     _record(

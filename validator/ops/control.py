@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,7 @@ from ..evaluate.layout import full_to_manual, manual_to_full
 from ..evaluate.regions import Evaluation, RegionCall, merge_lanes, run_elementwise, select_lanes
 from ..read.ir import Op, TensorType, TupleType, Type
 from ..read.shardings import Sharding, ShardingKind
-from .annotations import ANNOTATIONS
-from .record import Family, OpRecord
+from .record import Family, OpRecord, family_record
 
 if TYPE_CHECKING:
     from ..evaluate.machine import Machine
@@ -98,28 +98,26 @@ def _blank(machine: Machine, type_: Type) -> Any:
     return None
 
 
-def _record(name: str, doc: str, evaluate: Any, *ignored: str) -> OpRecord:
-    return OpRecord(name=name, family=Family.CONTROL, doc=doc, evaluate=evaluate, ignored=ANNOTATIONS | {*ignored})
-
+_record = partial(family_record, Family.CONTROL)
 
 RECORDS: tuple[OpRecord, ...] = (
     _record("stablehlo.while", "the body repeated while the condition holds", evaluate_while),
     _record("stablehlo.case", "the region an index chooses, the last one if it is out of range", evaluate_case),
     _record("stablehlo.if", "the first region where the predicate holds, else the second", evaluate_if),
-    OpRecord(
-        name="sdy.manual_computation",
-        family=Family.CONTROL,
-        doc="the region run on every device's shards",
-        evaluate=evaluate_manual_computation,
-        attributes=frozenset({"in_shardings", "manual_axes", "mesh", "out_shardings"}),
-        ignored=ANNOTATIONS,
+    _record(
+        "sdy.manual_computation",
+        "the region run on every device's shards",
+        evaluate_manual_computation,
+        "in_shardings",
+        "manual_axes",
+        "mesh",
+        "out_shardings",
     ),
-    _record("stablehlo.map", "the region applied to every element", evaluate_map, "dimensions"),
+    _record("stablehlo.map", "the region applied to every element", evaluate_map, ignored=frozenset({"dimensions"})),
     _record(
         "mhlo.fusion",
         "the region, compiled as one kernel",
         evaluate_fusion,
-        "fusion_kind",
-        "output_operand_aliasing",
+        ignored=frozenset({"fusion_kind", "output_operand_aliasing"}),
     ),
 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..read.attributes import Comparison
 from ..read.ir import Op
-from .annotations import ANNOTATIONS
-from .record import Family, OpRecord
+from .record import Family, OpRecord, family_record
 
 if TYPE_CHECKING:
     from ..evaluate.machine import Machine
@@ -154,16 +154,7 @@ def evaluate_imag(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     return [operand.imag if op.operands[0].tensor.dtype.is_complex else np.zeros_like(operand)]
 
 
-def _record(name: str, doc: str, evaluate: Any, *attributes: str) -> OpRecord:
-    return OpRecord(
-        name=name,
-        family=Family.ELEMENTWISE,
-        doc=doc,
-        evaluate=evaluate,
-        attributes=frozenset(attributes),
-        ignored=ANNOTATIONS | {"result_accuracy"},
-    )
-
+_record = partial(family_record, Family.ELEMENTWISE, ignored=frozenset({"result_accuracy"}))
 
 RECORDS: tuple[OpRecord, ...] = (
     *(_record(f"stablehlo.{name}", doc, evaluate_unary) for name, doc in _UNARY.items()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,7 @@ import numpy as np
 from ..evaluate.indices import clamp_start, dynamic_window, gather_indices, has_duplicates, scatter_targets
 from ..evaluate.regions import combine, commutative_op
 from ..read.ir import Op
-from .annotations import ANNOTATIONS
-from .record import Family, OpRecord
+from .record import Family, OpRecord, family_record
 
 if TYPE_CHECKING:
     from ..evaluate.machine import Machine
@@ -92,16 +92,7 @@ def evaluate_scatter(machine: Machine, op: Op, operands: list[Any]) -> list[Any]
     return [array.reshape(machine.lanes, *shape) for array in results]
 
 
-def _record(name: str, doc: str, evaluate: Any, *attributes: str) -> OpRecord:
-    return OpRecord(
-        name=name,
-        family=Family.INDEXING,
-        doc=doc,
-        evaluate=evaluate,
-        attributes=frozenset(attributes),
-        ignored=ANNOTATIONS,
-    )
-
+_record = partial(family_record, Family.INDEXING)
 
 RECORDS: tuple[OpRecord, ...] = (
     _record(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ..evaluate.errors import UnsupportedOp
 from ..read.ir import Op
 from .annotations import ANNOTATIONS
-from .record import Family, OpRecord
+from .record import Family, OpRecord, family_record
 
 if TYPE_CHECKING:
     from ..evaluate.machine import Machine
@@ -128,16 +129,7 @@ def evaluate_get_tuple_element(machine: Machine, op: Op, operands: list[Any]) ->
     return [operands[0][int(op.attributes["index"])]]
 
 
-def _record(name: str, doc: str, evaluate: Any, *attributes: str, ignored: frozenset[str] = frozenset()) -> OpRecord:
-    return OpRecord(
-        name=name,
-        family=Family.MOVEMENT,
-        doc=doc,
-        evaluate=evaluate,
-        attributes=frozenset(attributes),
-        ignored=ANNOTATIONS | ignored,
-    )
-
+_record = partial(family_record, Family.MOVEMENT)
 
 RECORDS: tuple[OpRecord, ...] = (
     _record("stablehlo.constant", "a literal tensor", evaluate_constant, "value"),

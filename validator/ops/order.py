@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +10,7 @@ import numpy as np
 from ..evaluate.errors import UnsupportedOp
 from ..evaluate.sorting import sort_rows, top_k_rows
 from ..read.ir import Op
-from .annotations import ANNOTATIONS
-from .record import Family, OpRecord
+from .record import Family, OpRecord, family_record
 
 if TYPE_CHECKING:
     from ..evaluate.machine import Machine
@@ -39,16 +39,7 @@ def evaluate_top_k(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     return results
 
 
-def _record(name: str, doc: str, evaluate: Any, *attributes: str) -> OpRecord:
-    return OpRecord(
-        name=name,
-        family=Family.ORDER,
-        doc=doc,
-        evaluate=evaluate,
-        attributes=frozenset(attributes),
-        ignored=ANNOTATIONS,
-    )
-
+_record = partial(family_record, Family.ORDER)
 
 RECORDS: tuple[OpRecord, ...] = (
     _record(

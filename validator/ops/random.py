@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,7 @@ from ..evaluate.errors import UnsupportedOp
 from ..evaluate.numbers import from_bits
 from ..evaluate.random_bits import philox_bits, threefry_bits
 from ..read.ir import Op
-from .annotations import ANNOTATIONS
-from .record import Family, OpRecord
+from .record import Family, OpRecord, family_record
 
 if TYPE_CHECKING:
     from ..evaluate.machine import Machine
@@ -44,16 +44,7 @@ def evaluate_rng(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     raise UnsupportedOp(op.name, "draws from a hidden state")
 
 
-def _record(name: str, doc: str, evaluate: Any, *attributes: str) -> OpRecord:
-    return OpRecord(
-        name=name,
-        family=Family.RANDOM,
-        doc=doc,
-        evaluate=evaluate,
-        attributes=frozenset(attributes),
-        ignored=ANNOTATIONS,
-    )
-
+_record = partial(family_record, Family.RANDOM)
 
 RECORDS: tuple[OpRecord, ...] = (
     _record(

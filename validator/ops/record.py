@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .annotations import ANNOTATIONS
+
 if TYPE_CHECKING:
     from ..evaluate.machine import Machine
     from ..evaluate.regions import Evaluation
@@ -59,6 +61,20 @@ class OpRecord:
     attributes: frozenset[str] = frozenset()
     ignored: frozenset[str] = frozenset()
     """Attributes that cannot change a result: layouts, precision hints, channel numbers."""
+
+
+def family_record(
+    family: Family, name: str, doc: str, evaluate: Any, *attributes: str, ignored: frozenset[str] = frozenset()
+) -> OpRecord:
+    """A record that ignores the annotations of every op, and `ignored` besides."""
+    return OpRecord(
+        name=name,
+        family=family,
+        doc=doc,
+        evaluate=evaluate,
+        attributes=frozenset(attributes),
+        ignored=ANNOTATIONS | ignored,
+    )
 
 
 def table(records: Iterable[OpRecord]) -> Mapping[str, OpRecord]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +10,7 @@ import numpy as np
 from ..evaluate.regions import combine, fold
 from ..evaluate.windows import Window, select_and_scatter, windows_of
 from ..read.ir import Op
-from .annotations import ANNOTATIONS
-from .record import Family, OpRecord
+from .record import Family, OpRecord, family_record
 
 if TYPE_CHECKING:
     from ..evaluate.machine import Machine
@@ -53,16 +53,7 @@ def evaluate_select_and_scatter(machine: Machine, op: Op, operands: list[Any]) -
 _WINDOW = ("window_dimensions", "window_strides", "base_dilations", "window_dilations", "padding")
 
 
-def _record(name: str, doc: str, evaluate: Any, *attributes: str) -> OpRecord:
-    return OpRecord(
-        name=name,
-        family=Family.REDUCTION,
-        doc=doc,
-        evaluate=evaluate,
-        attributes=frozenset(attributes),
-        ignored=ANNOTATIONS,
-    )
-
+_record = partial(family_record, Family.REDUCTION)
 
 RECORDS: tuple[OpRecord, ...] = (
     _record("stablehlo.reduce", "whole dimensions combined by a reducer", evaluate_reduce, "dimensions"),
