@@ -14,19 +14,12 @@ import numpy as np
 from .sharding_forms import maximal, named, tiled
 from .shardings import Sharding, ShardingKind
 from .tiling import AxisRef, Mesh
-from .tokens import Tokens, axis_name, axis_refs, device_order
+from .tokens import Tokens, axis_refs, device_order, mesh_axes
 
 
 def hlo_mesh(tokens: Tokens) -> Mesh:
     """`['x'=2,'y'=4]` and an optional `, device_ids=(...)`, after the word `mesh`."""
-    tokens.expect("[")
-    axes: list[tuple[str, int]] = []
-    while not tokens.accept("]"):
-        name = axis_name(tokens)
-        tokens.expect("=")
-        axes.append((name, tokens.integer()))
-        if tokens.next != "]":
-            tokens.expect(",")
+    axes = mesh_axes(tokens)
     order = None
     mark = tokens.position
     if tokens.accept(",") and tokens.accept("device_ids"):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from .sharding_forms import maximal, named
 from .shardings import Sharding
 from .tiling import AxisRef, Mesh
-from .tokens import Tokens, axis_name, axis_refs
+from .tokens import Tokens, axis_name, axis_refs, mesh_axes
 
 
 def parse_sdy_sharding(text: str, meshes: Mapping[str, Mesh]) -> tuple[Sharding, ...] | Sharding:
@@ -41,14 +41,7 @@ def parse_sdy_mesh(text: str) -> Mesh:
 
 def _sdy_mesh(tokens: Tokens) -> Mesh:
     tokens.expect("<")
-    tokens.expect("[")
-    axes: list[tuple[str, int]] = []
-    while not tokens.accept("]"):
-        name = axis_name(tokens)
-        tokens.expect("=")
-        axes.append((name, tokens.integer()))
-        if tokens.next != "]":
-            tokens.expect(",")
+    axes = mesh_axes(tokens)
     order = None
     if tokens.accept(","):
         tokens.expect("device_ids")

@@ -98,6 +98,19 @@ def axis_name(tokens: Tokens) -> str:
     return token[1:-1]
 
 
+def mesh_axes(tokens: Tokens) -> list[tuple[str, int]]:
+    """The names and sizes of `['x'=2,'y'=4]`, quotes of either kind."""
+    tokens.expect("[")
+    axes: list[tuple[str, int]] = []
+    while not tokens.accept("]"):
+        name = axis_name(tokens)
+        tokens.expect("=")
+        axes.append((name, tokens.integer()))
+        if tokens.next != "]":
+            tokens.expect(",")
+    return axes
+
+
 def axis_refs(tokens: Tokens, close: str) -> tuple[list[AxisRef], bool]:
     """Axes up to the closing token, and whether a `?` leaves the list open."""
     refs: list[AxisRef] = []
