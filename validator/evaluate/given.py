@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..read.ir import Program, TensorType
+from ..read.ir import Program
 from ..read.relations import Given, Piece, Relations
 from ..read.shardings import Sharding
 from .errors import NoLayout
 from .layout import defined_elements, full_to_shards, shard, shard_shape
-from .layouts import Layouts, garbage, layouts_of, runs_on_devices
+from .layouts import Layouts, ShardedLayouts, garbage, layouts_of, runs_on_devices
 
 UNDEFINED = -1
 """In a table: the element stands for none of the logical tensor."""
@@ -42,20 +42,10 @@ def positions(pieces: Sequence[Piece], shape: tuple[int, ...], local: tuple[int,
 
 
 @dataclass(frozen=True, slots=True)
-class GivenLayouts:
+class GivenLayouts(ShardedLayouts):
     """Parameters and results correspond as relations given by hand say, and otherwise by the programs' shardings."""
 
-    before: Program
-    after: Program
     relations: Relations
-    before_devices: int
-
-    @property
-    def logical(self) -> Sequence[TensorType]:
-        return [parameter.value.tensor for parameter in self.before.parameters]
-
-    def to_before(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        return [np.broadcast_to(array, (self.before_devices, *array.shape)) for array in inputs]
 
     def to_after(self, inputs: Sequence[np.ndarray], poison: np.random.Generator) -> list[np.ndarray]:
         devices = self.after.num_devices
@@ -108,7 +98,7 @@ def given_layouts(before: Program, after: Program, relations: Relations) -> Layo
                 raise NoLayout(
                     f"'{local.label}' is {local.value.tensor}, not a shard of {spec.value.tensor} with {text}"
                 )
-    return GivenLayouts(before, after, relations, after.num_devices if runs_on_devices(before) else 1)
+    return GivenLayouts(before, after, after.num_devices if runs_on_devices(before) else 1, relations)
 
 
 def _content(given: Given | None, sharding: Sharding | None) -> Sharding | tuple[Piece, ...] | None:
