@@ -21,6 +21,7 @@ from .options import Assumption, Options
 from .read.errors import ReadError, ReadErrorKind
 from .read.ir import Parameter, Program, Region, Value
 from .read.program import read_program
+from .report.note import Note
 from .report.report import Obstacle, Report
 from .report.verdict import Verdict
 from .run import validate_read
@@ -87,7 +88,7 @@ def validate_stages(compiled: Stages, reach: Reach, options: Options, engine: En
     if compiled.after is None:
         note = "XLA did not partition this program, it runs on one device: it was compared with itself"
         report = prove(compiled.written, compiled.written, options, engine)
-        return replace(report, notes=(*report.notes, note))
+        return replace(report, notes=(*report.notes, Note.information(note)))
     before = compiled.specification()
     if reach == "partitioner":
         assert compiled.before is not None
@@ -107,7 +108,7 @@ def _with_partitioner(report: Report, compiled: Stages, options: Options, engine
     if prove(compiled.before, compiled.after, options, engine).verdict is not Verdict.PROVED:
         return report
     note = "the partitioner alone is proved (stages='partitioner'): what is open are the passes before it"
-    return replace(report, notes=(*report.notes, note))
+    return replace(report, notes=(*report.notes, Note.information(note)))
 
 
 def _over_passes(before: Program, compiled: Stages, partitioned: Report, options: Options, engine: Engine) -> Report:
@@ -129,7 +130,7 @@ def _over_passes(before: Program, compiled: Stages, partitioned: Report, options
         report = prove(before, program, options, engine)
         if report.verdict is Verdict.REFUTED:
             note = f"XLA's pass '{module.pass_name}' went wrong, or one since '{proved}', up to which all is proved"
-            return replace(report, notes=(*report.notes, note))
+            return replace(report, notes=(*report.notes, Note.information(note)))
         if report.verdict is Verdict.PROVED:
             proved, not_followed = module.pass_name, ""
         else:
@@ -137,7 +138,7 @@ def _over_passes(before: Program, compiled: Stages, partitioned: Report, options
     notes = (f"also proved after later passes, the last of them '{proved}'",) if proved != "the partitioner" else ()
     if not_followed:
         notes += (f"not followed further, and not refuted: {not_followed}",)
-    return replace(partitioned, notes=(*partitioned.notes, *notes))
+    return replace(partitioned, notes=(*partitioned.notes, *map(Note.information, notes)))
 
 
 def compare(

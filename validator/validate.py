@@ -21,7 +21,9 @@ from .read.relations import NO_RELATIONS, Relations, read_relations
 from .read.scalars import fold_scalars
 from .relate.atoms import Atom
 from .relate.decide import Decision, Stop, decide
-from .report.report import Frontier, Obstacle, OperandRelation, OutputReport, Report, Stats
+from .report.frontier import Frontier, OperandRelation
+from .report.note import Note
+from .report.report import Obstacle, OutputReport, Report, Stats
 from .report.verdict import Verdict
 
 SEARCH_SECONDS = 20.0
@@ -68,7 +70,7 @@ def validate_programs(before: Program, after: Program, options: Options) -> Repo
     rest = {
         "assumptions": tuple(sorted(options.assumptions, key=lambda a: a.value)),
         "counterexample": counterexample,
-        "notes": notes,
+        "notes": tuple(map(Note.information, notes)),
         "stats": _stats(decision, time.monotonic() - start),
     }
     if failing is not None:

@@ -42,12 +42,14 @@ def test_a_child_that_hangs_is_ended(child):
 
 def test_a_report_comes_back_whatever_is_printed(child):
     child(
+        "from shardproof.validator.report.note import Note\n"
         "from shardproof.validator.report.report import Report\n"
         "print('chatter'); os.write(1, b'more chatter')\n"
-        "return Report.over(before.name, after.name, [], notes=(repr(after.data), str(options.seed)))"
+        "notes = tuple(map(Note.information, (repr(after.data), str(options.seed))))\n"
+        "return Report.over(before.name, after.name, [], notes=notes)"
     )
     report = validate_sources(BEFORE, AFTER, Options(timeout=30, seed=4))
-    assert (report.verdict, report.before, report.notes) == (Verdict.PROVED, "before", ("b'y'", "4"))
+    assert (report.verdict, report.before, tuple(map(str, report.notes))) == (Verdict.PROVED, "before", ("b'y'", "4"))
 
 
 def test_a_refusal_comes_back(child):

@@ -106,7 +106,9 @@ def test_layouts_that_the_compiler_chooses(mesh: Mesh):
 def test_one_device_is_said_to_be_one_device():
     report = shardproof.validate(jnp.sin, struct(3))
     assert report.verdict is Verdict.PROVED
-    assert report.notes == ("XLA did not partition this program, it runs on one device: it was compared with itself",)
+    assert tuple(map(str, report.notes)) == (
+        "XLA did not partition this program, it runs on one device: it was compared with itself",
+    )
 
 
 def test_settings_reach_the_engine(jitted: Any):
@@ -181,7 +183,7 @@ def test_markings_that_are_not_modelled():
         # A sum that is still to be taken must never be read as a replicated result.
         report = shardproof.validate(function, x, w)
     assert report.verdict is not Verdict.REFUTED
-    assert report.verdict is Verdict.UNSUPPORTED or any("unreduced" in note for note in report.notes)
+    assert report.verdict is Verdict.UNSUPPORTED or any("unreduced" in str(note) for note in report.notes)
 
 
 def test_manual_regions(mesh: Mesh):
@@ -226,5 +228,5 @@ def test_a_gap_before_the_partitioner_is_told(jitted: Any):
     stages = stages_of_lowered(jitted.lower(*layer_arguments()))
     report = validate_stages(stages, "all", Options(), engine)
     assert report.verdict is Verdict.NOT_PROVED
-    assert "the partitioner alone is proved" in report.notes[0]
+    assert "the partitioner alone is proved" in str(report.notes[0])
     assert validate_stages(stages, "partitioner", Options(), engine).verdict is Verdict.PROVED

@@ -274,7 +274,9 @@ def _fused(weights: str, result: str = "{shard = 1}") -> str:
 def test_a_fused_weight_is_proved_with_the_right_relation_only():
     report = shardproof.validate_modules(LOGICAL, LOCAL, relations=_fused("{shard = 1, blocks = [12, 12]}"))
     assert report.verdict is Verdict.PROVED
-    assert report.notes == ("the relations of 2 parameters and 1 results were given by hand in '<relations>'",)
+    assert tuple(map(str, report.notes)) == (
+        "the relations of 2 parameters and 1 results were given by hand in '<relations>'",
+    )
     wrong = shardproof.validate_modules(LOGICAL, LOCAL, relations=_fused("{shard = 1}"))
     assert wrong.verdict is Verdict.REFUTED
     assert wrong.counterexample is not None
@@ -295,7 +297,10 @@ def test_elements_left_open_are_told():
     local = same.replace("@fused", "@m attributes {mhlo.num_partitions = 3 : i32}")
     report = shardproof.validate_modules(same, local, relations=_fused('"replicated"', whole))
     assert report.verdict is Verdict.PROVED
-    assert report.notes[-1] == "result 0: elements of the device's tensor that its relation leaves open are not judged"
+    assert (
+        str(report.notes[-1])
+        == "result 0: elements of the device's tensor that its relation leaves open are not judged"
+    )
 
 
 def test_the_time_limit_keeps_the_relations():
@@ -308,7 +313,7 @@ def test_relations_guessed_from_shapes_are_an_assumption():
     report = shardproof.validate_modules(LOGICAL, LOCAL, relations=half, assume=["relations-from-shapes"])
     assert report.verdict is Verdict.PROVED
     assert [assumption.value for assumption in report.assumptions] == ["relations-from-shapes"]
-    assert report.notes == (
+    assert tuple(map(str, report.notes)) == (
         "the relations of 1 parameters and 0 results were given by hand in '<relations>'",
         "taken to be cut evenly over 3 devices, from shapes alone: result 0 on dimension 1",
     )

@@ -7,7 +7,9 @@ from shardproof.validator.evaluate.compare import Counterexample
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.options import Assumption
 from shardproof.validator.read.ir import Frame, Location
-from shardproof.validator.report.report import Frontier, Obstacle, OperandRelation, OutputReport, Report, Stats
+from shardproof.validator.report.frontier import Frontier, OperandRelation
+from shardproof.validator.report.note import Note, NoteKind
+from shardproof.validator.report.report import Obstacle, OutputReport, Report, Stats
 from shardproof.validator.report.verdict import Verdict
 
 MATMUL = Location("jit(mlp)/dot_general", (Frame("mlp.py", 30, 11, "mlp"), Frame("train.py", 9, 4, "main")))
@@ -45,7 +47,7 @@ def proved() -> Report:
         "before.mlir",
         "after.mlir",
         outputs,
-        notes=("all_reduce %7 is redundant",),
+        notes=(Note(NoteKind.REDUNDANT_COLLECTIVE, "all_reduce %7 is redundant"),),
         stats=Stats(0.4149, 20, 24, relations=311, memo_hits=1200, rules={"sum-of-sums": 2}),
     )
 

@@ -8,7 +8,8 @@ from shardproof.validator.report.json_format import json_line
 from shardproof.validator.report.report import Report
 
 KEYS = (
-    "schema before after verdict theory assumptions obstacle message outputs frontier counterexample notes stats"
+    "schema before after verdict theory assumptions obstacle message rule cause "
+    "outputs frontier counterexample notes stats"
 ).split()
 
 

@@ -10,7 +10,10 @@ import json
 from typing import Any
 
 from ..read.ir import UNKNOWN_LOCATION, Location
-from .report import Frontier, OutputReport, Report, Stats
+from .cause import Diagnosis
+from .frontier import Frontier, NearValue
+from .note import Note
+from .report import OutputReport, Report, Stats
 from .witness import witness_to_json
 
 SCHEMA = 1
@@ -27,10 +30,12 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "assumptions": sorted(assumption.value for assumption in report.assumptions),
         "obstacle": None if report.obstacle is None else report.obstacle.value,
         "message": report.message,
+        "rule": None if report.rule is None else report.rule.id,
+        "cause": None if report.cause is None else _cause(report.cause),
         "outputs": [_output(output) for output in report.outputs],
         "frontier": None if report.frontier is None else _frontier(report.frontier),
         "counterexample": None if report.counterexample is None else witness_to_json(report.counterexample),
-        "notes": list(report.notes),
+        "notes": [_note(note) for note in report.notes],
         "stats": _stats(report.stats),
     }
 
@@ -59,6 +64,39 @@ def _frontier(frontier: Frontier) -> dict[str, Any]:
         "location": _location(frontier.location),
         "reason": frontier.reason,
         "operands": [{"name": operand.name, "relation": operand.relation} for operand in frontier.operands],
+        "before": [_near(value) for value in frontier.before],
+        "after": [_near(value) for value in frontier.after],
+    }
+
+
+def _near(value: NearValue) -> dict[str, Any]:
+    return {
+        "name": value.name,
+        "op": value.op,
+        "type": value.type,
+        "layout": value.layout,
+        "relation": value.relation,
+        "operands": list(value.operands),
+        "counterpart": value.counterpart,
+        "location": _location(value.location),
+    }
+
+
+def _cause(cause: Diagnosis) -> dict[str, Any]:
+    return {
+        "name": cause.cause.value,
+        "rule": cause.rule.id,
+        "message": cause.message,
+        "facts": dict(sorted(cause.facts.items())),
+    }
+
+
+def _note(note: Note) -> dict[str, Any]:
+    return {
+        "kind": note.kind.value,
+        "rule": None if note.rule is None else note.rule.id,
+        "text": note.text,
+        "location": _location(note.location),
     }
 
 

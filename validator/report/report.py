@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ..ops.record import Theory
 from ..options import Assumption
 from ..read.ir import UNKNOWN_LOCATION, Location
+from . import cause as causes
+from .cause import Diagnosis, Rule
+from .frontier import Frontier
+from .note import Note
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -33,6 +37,13 @@ class Obstacle(enum.Enum):
     """The time the user gave ran out."""
 
 
+_RULES: dict[Obstacle | None, Rule] = {
+    Obstacle.THEORY: causes.WEAKER_THEORY,
+    Obstacle.LIMIT: causes.LIMIT,
+    Obstacle.TIMEOUT: causes.TIMEOUT,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class OutputReport:
     """The verdict on one result. `theory` is the arithmetic its proof needs, None where there is no proof."""
@@ -47,26 +58,6 @@ class OutputReport:
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.PROVED) != (self.theory is not None):
             raise ValueError(f"output {self.index}: an output has a theory exactly when it is proved")
-
-
-@dataclass(frozen=True, slots=True)
-class OperandRelation:
-    """An operand of the op where the proof stops, and how it relates to the before program."""
-
-    name: str
-    relation: str
-
-
-@dataclass(frozen=True, slots=True)
-class Frontier:
-    """The first op of the after program that has no relation although its operands have one."""
-
-    op: str
-    value: str
-    type: str
-    location: Location
-    reason: str
-    operands: tuple[OperandRelation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +88,11 @@ class Report:
     obstacle: Obstacle | None = None
     message: str = ""
     """What differs, in one sentence; empty when proved."""
+    cause: Diagnosis | None = None
+    """What is wrong, where that is known; None when proved."""
     frontier: Frontier | None = None
     counterexample: Counterexample | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     stats: Stats = field(default_factory=Stats)
 
     def __post_init__(self) -> None:
@@ -112,6 +105,8 @@ class Report:
             raise ValueError("a report's theory is the weakest of its outputs' theories")
         if self.counterexample is not None and self.verdict is not Verdict.REFUTED:
             raise ValueError("a report with a counterexample is REFUTED")
+        if self.cause is not None and self.verdict is Verdict.PROVED:
+            raise ValueError("a report that is proved has no cause of failure")
 
     @staticmethod
     def over(before: str, after: str, outputs: Iterable[OutputReport], **rest: Any) -> Report:
@@ -120,6 +115,19 @@ class Report:
         verdict = Verdict.of(output.verdict for output in outputs)
         theory = _weakest(output.theory for output in outputs) or Theory.EXACT if verdict is Verdict.PROVED else None
         return Report(before, after, verdict, theory, outputs=outputs, **rest)
+
+    @property
+    def rule(self) -> Rule | None:
+        """The rule that the missing proof is filed under: that of its cause, or a general one; None when proved."""
+        if self.verdict is Verdict.PROVED:
+            return None
+        if self.cause is not None:
+            return self.cause.rule
+        if self.verdict is Verdict.REFUTED:
+            return causes.DIFFERS
+        if self.verdict is Verdict.UNSUPPORTED:
+            return causes.Cause.UNSUPPORTED.rule
+        return _RULES.get(self.obstacle, causes.NO_RELATION)
 
     @property
     def location(self) -> Location:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..read.ir import Location
-from .report import Frontier, Obstacle, OutputReport, Report, Stats
+from .frontier import Frontier
+from .report import Obstacle, OutputReport, Report, Stats
 from .verdict import Verdict
 from .witness import witness_lines
 
@@ -35,7 +36,7 @@ def diagnostics(report: Report, verbose: bool = False) -> list[str]:
         lines += _failure(report, verbose)
     elif verbose:
         lines += [_output_line(report, output) for output in report.outputs]
-    return lines + [f"{report.after}: note: {note}" for note in report.notes]
+    return lines + [f"{_where(report, note.location)}: note: {note}" for note in report.notes]
 
 
 def stats_lines(stats: Stats) -> list[str]:
