@@ -65,6 +65,9 @@ def _held(given: Given, logical: tuple[int, ...], local: tuple[int, ...], device
 
 
 MESH = 'sdy.mesh @m = <["x"=2, "y"=2]>'
+OWN_MESH = '"shardproof.mesh"() {sym_name = "m", axes = ["x", "y"], sizes = array<i64: 2, 2>} : () -> ()'
+COLUMNS = [[0, 1], [4, 5], [2, 3], [6, 7]]
+REVERSED = OWN_MESH.replace(", sizes", ", device_ids = array<i64: 3, 2, 1, 0>, sizes")
 
 
 @pytest.mark.parametrize(
@@ -78,6 +81,20 @@ MESH = 'sdy.mesh @m = <["x"=2, "y"=2]>'
         ('"#sdy.sharding<@m, [{}]>"', MESH, (8,), [list(range(8))] * 4),
         ('"{devices=[4]3,2,1,0}"', "", (2,), [[6, 7], [4, 5], [2, 3], [0, 1]]),
         ("{shard = 0, blocks = [4, 4]}", "", (2,), [[0, 4], [1, 5], [2, 6], [3, 7]]),
+        ("#shardproof.replicated", "", (8,), [list(range(8))] * 4),
+        ("#shardproof.shard<0>", "", (2,), [[0, 1], [2, 3], [4, 5], [6, 7]]),
+        ('#shardproof.shard_over<0, @m, ["y"]>', MESH, (4,), [[0, 1, 2, 3], [4, 5, 6, 7], [0, 1, 2, 3], [4, 5, 6, 7]]),
+        ('#shardproof.shard_over<0, @m, ["y", "x"]>', OWN_MESH, (2,), [[0, 1], [4, 5], [2, 3], [6, 7]]),
+        ('{shard = 0, axis = ["y", "x"]}', OWN_MESH, (2,), [[0, 1], [4, 5], [2, 3], [6, 7]]),
+        ('#sdy.sharding<@m, [{"x"}]>', OWN_MESH, (4,), [[0, 1, 2, 3], [0, 1, 2, 3], [4, 5, 6, 7], [4, 5, 6, 7]]),
+        ('{shard = 0, axis = "x"}', REVERSED, (4,), [[4, 5, 6, 7], [4, 5, 6, 7], [0, 1, 2, 3], [0, 1, 2, 3]]),
+        ("#shardproof.shard_blocks<0, [4, 4]>", "", (2,), [[0, 4], [1, 5], [2, 6], [3, 7]]),
+        (
+            "{map = affine_map<(x, y, i) -> (4 * y + 2 * x + i)>, mesh = @m}",
+            MESH,
+            (2,),
+            [[0, 1], [4, 5], [2, 3], [6, 7]],
+        ),
         ("affine_map<(d, i) -> (d + 4 * i)>", "", (2,), [[0, 4], [1, 5], [2, 6], [3, 7]]),
         ("{map = affine_map<(d, i)[n] -> (d + n * i)>}", "", (2,), [[0, 4], [1, 5], [2, 6], [3, 7]]),
         (
@@ -113,12 +130,12 @@ def test_open_repetitions_repeat_equally_often():
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ('"whole"', "r.mlir:2:1: parameters[0] (parameter 0): unknown relation 'whole'"),
+        ('"whole"', "r.mlir:2:1: parameters[0]: unknown relation 'whole'"),
         ("{shard = 1}", "no dimension 1 in a tensor of rank 1"),
         ("{shard = 0, of = 2}", "unknown key 'of'"),
         ('{axis = "x"}', "'shard' is missing"),
         ('{shard = "0"}', "'\"0\"' is no integer"),
-        ('{shard = 0, axis = "x"}', "'axis' needs exactly one 'sdy.mesh'"),
+        ('{shard = 0, axis = "x"}', "'axis' needs exactly one mesh"),
         ("{shard = 0, blocks = [5, 3]}", "blocks [5, 3] do not make up 8 in parts for 4 devices"),
         ('"{devices=[2,2]<=[4]}"', "is for rank 2, the tensor has rank 1"),
         ('"{devices=[2]<=[2]}"', "makes [4] of [8], the device's is [2]"),
@@ -131,10 +148,22 @@ def test_open_repetitions_repeat_equally_often():
         ("affine_map<(d, i) -> (i * 65536 * 65536 + d)>", "map with numbers beyond 1073741824"),
         ("[{map = affine_map<(d, i) -> (i)>, domain = 3}]", "'domain' is no affine set"),
         ("[3]", "is no piece"),
+        ("3", "unknown relation '3 : i64'"),
+        ("#shardproof.cut<0>", "'#shardproof.cut<0>' is no attribute of the dialect"),
+        ("#shardproof.shard<0, 1>", "'#shardproof.shard<0, 1>' has 2 parameters instead of 1"),
+        ('#shardproof.shard<"x">', "dimension is no '#builtin.integer'"),
+        ("#shardproof.shard<-1>", "dimension -1 is negative"),
+        ('#shardproof.shard_over<0, @m, ["x"]>', "unknown mesh '@m'"),
+        ("#shardproof.shard_over<0, @m, []>", "no axis is named"),
+        ('#shardproof.shard_over<0, @m, ["x", "x"]>', "an axis is named twice"),
+        ("#shardproof.shard_over<0, @m, [1]>", "'1 : i64' is no name of an axis"),
+        ("#shardproof.shard_blocks<0, [0, 8]>", "blocks [0, 8] are not positive sizes"),
+        ("{map = affine_map<(x, i) -> (i)>, mesh = @m}", "unknown mesh '@m'"),
+        ('{map = affine_map<(x, i) -> (i)>, mesh = "m"}', "'mesh' is no name of a mesh"),
         ('"replicated", "replicated"', "relations for 2 parameters, the programs have 1"),
         ('{repeat = ["replicated", "replicated"]}', "relations for 0 parameters and groups of 2, the programs have 1"),
         ('{repeat = ["replicated"], count = -1}', "count -1 is negative"),
-        ('{repeat = [{repeat = ["replicated"]}]}', "is a repetition of repetitions"),
+        ('{repeat = [{repeat = ["replicated"]}]}', "parameters[0].repeat[0]: a repetition in a repetition"),
     ],
 )
 def test_misuse_is_refused_with_its_place(entry: str, message: str):
@@ -152,7 +181,11 @@ def test_misuse_is_refused_with_its_place(entry: str, message: str):
         ('"shardproof.relations"() {inputs = []} : () -> ()', "r.mlir:1:1: unknown list 'inputs'"),
         ('"shardproof.relations"() : () -> ()\n"shardproof.relations"() : () -> ()', "r.mlir:2:1: a second"),
         ('"shardproof.relation"() : () -> ()', "r.mlir:1:1: 'shardproof.relation' has no place"),
-        ('"shardproof.relations"() {results = 3} : () -> ()', "r.mlir:1:1: results: results is no list"),
+        ('"shardproof.mesh"() {sym_name = "m"} : () -> ()', "r.mlir:1:1: 'shardproof.mesh' without 'axes'"),
+        (OWN_MESH.replace('"x", ', ""), "r.mlir:1:1: 1 axes with 2 sizes"),
+        (OWN_MESH.replace('"x"', '"y"'), "r.mlir:1:1: mesh axis names repeat"),
+        (OWN_MESH.replace("i64: 2", "i32: 2"), "r.mlir:1:1: 'sizes' is no 'array<i64: …>'"),
+        ('"shardproof.relations"() {results = 3} : () -> ()', "r.mlir:1:1: results: '3 : i64' is no list"),
     ],
 )
 def test_files_that_are_no_relation_files(text: str, message: str):
@@ -431,3 +464,9 @@ def test_six_devices_do_not_divide_the_heads():
         ReadError, match=r"makes \[64, 4, 2, 64\] of \[64, 4, 8, 64\], the device's is \[64, 4, 6, 64\]"
     ):
         _llama(6, "1")
+
+
+def test_a_mesh_of_other_devices_has_no_coordinates():
+    entry = "{map = affine_map<(x, y, i) -> (i)>, mesh = @m}"
+    with pytest.raises(ReadError, match="mesh '@m' does not hold the 4 devices in the order of their numbers"):
+        _read(entry, "8xi32", "8xi32", head=REVERSED)

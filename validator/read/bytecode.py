@@ -11,6 +11,11 @@ from .errors import ReadError, ReadErrorKind
 _STRINGS = 0
 
 
+def is_bytecode(data: bytes) -> bool:
+    """Whether the bytes start like MLIR bytecode."""
+    return data[:4] == b"ML\xefR"
+
+
 def check_bytecode(data: bytes, name: str) -> None:
     """Checks the producer, the extent of every section, and the strings."""
     try:

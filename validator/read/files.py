@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .bytecode import is_bytecode
 from .errors import ReadError, ReadErrorKind
 
 SIZE_LIMIT = 2 << 30
@@ -65,7 +66,7 @@ def identify(data: bytes, name: str) -> Input:
         raise ReadError(ReadErrorKind.LIMIT, name, f"larger than {SIZE_LIMIT >> 20} MiB")
     if not data.strip():
         raise ReadError(ReadErrorKind.FORMAT, name, "is empty")
-    if data[:4] == b"ML\xefR":
+    if is_bytecode(data):
         return Input(name, Format.MLIR_BYTECODE, data)
     if b"\x00" in data[:4096] or not _is_text(data):
         return Input(name, Format.HLO_PROTO, data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,11 @@ from .errors import ReadError, ReadErrorKind
 from .files import Format, Input, identify, load
 from .groups import GroupMode, device_groups, device_pairs
 from .ir import Program
+from .mlir_text import MESSAGE_LIMIT, syntax_error
 from .pairs import check_pair
 
 OP_LIMIT = 1_000_000
 """A module of more operations and calls, the calls inlined, is refused."""
-
-MESSAGE_LIMIT = 400
-"""MLIR repeats the offending text in some messages; the start is enough."""
 
 Counts = tuple[int, int]
 """Replicas and partitions."""
@@ -140,23 +137,19 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
-_POSITION = re.compile(r'loc\("-":([1-9]\d*):(\d+)\)')
-
-
 def _parse(source: str | bytes, name: str) -> ir.Module:
     """An MLIR module. The conversion from HLO leaves `mhlo` ops and tuple types behind, so bytes may hold more."""
     context = compat.new_context(allow_unregistered=isinstance(source, bytes))
     try:
         return compat.parse_module(source, context)
     except ir.MLIRError as error:
-        diagnostics = error.error_diagnostics
-        message = diagnostics[0].message if diagnostics else _first_line(error)
-        position = _POSITION.fullmatch(str(diagnostics[0].location)) if diagnostics else None
-        where = f"{name}:{position[1]}:{position[2]}" if position and isinstance(source, str) else name
-        kind = ReadErrorKind.SYNTAX
-        if isinstance(source, str) and source.count("{") > source.count("}"):
-            kind, message = ReadErrorKind.TRUNCATED, f"text ends before the module does: {message}"
-        raise ReadError(kind, where, message.strip()[:MESSAGE_LIMIT]) from None
+        found = syntax_error(error, name)
+        if isinstance(source, bytes):
+            raise ReadError(found.kind, name, found.message) from None
+        if source.count("{") > source.count("}"):
+            message = f"text ends before the module does: {found.message}"[:MESSAGE_LIMIT]
+            raise ReadError(ReadErrorKind.TRUNCATED, found.where, message) from None
+        raise found from None
     except (RuntimeError, ValueError) as error:
         raise ReadError(ReadErrorKind.SYNTAX, name, _first_line(error)) from None
 

@@ -1,8 +1,9 @@
 """Relation files: how each device's parameters and results relate to the logical ones, given by hand.
 
-A file is MLIR text with one operation `"shardproof.relations"() {parameters = […], results = […]}`; `docs/relations.md`
-describes the entries. Reading binds them to one pair of programs, so that repetitions and the number of devices are
-settled and what is left is a sharding, or pieces of affine maps, per parameter and result.
+A file is MLIR with one operation `"shardproof.relations"() {parameters = […], results = […]}`; `docs/relations.md`
+describes the entries, `dialect/entries.py` reads their forms. Here they are bound to one pair of programs, so that
+repetitions and the number of devices are settled and what is left is a sharding, or pieces of affine maps, for each
+parameter and result.
 """
 
 from __future__ import annotations
@@ -14,12 +15,28 @@ from typing import Any
 
 import numpy as np
 
+from ...dialect.entries import (
+    AffinePiece,
+    Entry,
+    EntryError,
+    Pieces,
+    Repeat,
+    Replicated,
+    Shard,
+    Unstated,
+    Written,
+    placed,
+    read_entries,
+)
 from ..compat import ir, new_context, parse_module
 from .affine import Affine, Constraint, from_mlir
+from .bytecode import is_bytecode
 from .errors import ReadError, ReadErrorKind
 from .hlo_sharding import parse_hlo_sharding
 from .ir import Parameter, Program, Result
-from .sdy_sharding import parse_sdy_mesh, parse_sdy_sharding
+from .mesh_ops import MESHES, read_mesh
+from .mlir_text import place_of, syntax_error
+from .sdy_sharding import parse_sdy_sharding
 from .sharding_forms import named, tiled
 from .shardings import Sharding, ShardingKind
 from .tiling import AxisRef, Mesh
@@ -76,20 +93,20 @@ NO_RELATIONS = Relations("")
 
 
 def read_relations(data: bytes | str, name: str, before: Program, after: Program) -> Relations:
-    """Reads a relation file for two programs; raises `ReadError` for one that is malformed or does not fit them."""
+    """Reads a relation file for two programs, MLIR text or bytecode.
+
+    Raises `ReadError` for one that is malformed or does not fit them.
+    """
     try:
-        text = data if isinstance(data, str) else data.decode()
+        text = data if isinstance(data, str) or is_bytecode(data) else data.decode()
     except UnicodeDecodeError:
         raise ReadError(ReadErrorKind.FORMAT, name, "is no text") from None
+    context = new_context(allow_unregistered=True)
     try:
-        module = parse_module(text, new_context(allow_unregistered=True))
+        module = parse_module(text, context)
     except ir.MLIRError as error:
-        found = error.error_diagnostics
-        position = re.fullmatch(r'loc\("-":(\d+):(\d+)\)', str(found[0].location)) if found else None
-        where = f"{name}:{position[1]}:{position[2]}" if position else name
-        message = found[0].message if found else str(error).partition("\n")[0]
-        raise ReadError(ReadErrorKind.SYNTAX, where, message.strip()) from None
-    return _Reader(name, before, after).read(module)
+        raise syntax_error(error, name) from None
+    return _Reader(name, context, before, after).read(module)
 
 
 class _Misfit(Exception):
@@ -101,14 +118,17 @@ class _Misfit(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
-    path: str
-    attribute: Any
+class _Shapes:
+    """The shapes of one tensor, logical and on each device."""
+
+    logical: tuple[int, ...]
+    local: tuple[int, ...]
 
 
 class _Reader:
-    def __init__(self, name: str, before: Program, after: Program) -> None:
+    def __init__(self, name: str, context: ir.Context, before: Program, after: Program) -> None:
         self.name = name
+        self.context = context
         self.before = before
         self.after = after
         self.devices = after.num_devices
@@ -117,9 +137,8 @@ class _Reader:
     def read(self, module: ir.Module) -> Relations:
         found = None
         for op in module.body.operations:
-            if op.operation.name == "sdy.mesh":
-                symbol = ir.StringAttr(op.attributes["sym_name"]).value
-                self.meshes[symbol] = parse_sdy_mesh(str(op.attributes["mesh"]))
+            if op.operation.name in MESHES:
+                self.mesh(op)
             elif op.operation.name != OPERATION:
                 raise ReadError(
                     ReadErrorKind.FORMAT, self.place(op), f"'{op.operation.name}' has no place in a relation file"
@@ -144,9 +163,15 @@ class _Reader:
         ]
         return Relations(self.name, *bound)
 
+    def mesh(self, op: Any) -> None:
+        try:
+            name, mesh = read_mesh(op)
+        except ValueError as error:
+            raise ReadError(ReadErrorKind.FORMAT, self.place(op), str(error)) from None
+        self.meshes[name] = mesh
+
     def place(self, op: Any) -> str:
-        position = re.fullmatch(r'loc\("-":(\d+):(\d+)\)', str(op.location))
-        return f"{self.name}:{position[1]}:{position[2]}" if position else self.name
+        return place_of(op, self.name)
 
     def bind(
         self,
@@ -158,95 +183,97 @@ class _Reader:
     ) -> dict[int, Given]:
         if attribute is None:
             return {}
-        path = key
         try:
-            entries = list(_expanded(key, attribute, len(logical)))
-            given = {}
-            for number, (entry, ours, theirs) in enumerate(zip(entries, logical, local, strict=True)):
-                path = f"{entry.path} ({key[:-1]} {number})"
-                content = self.content(entry.attribute, ours.value.tensor.shape, theirs.value.tensor.shape)
-                if content is not None:
-                    given[number] = Given(f"{where}: {path}", content)
-            return given
-        except _Misfit as error:
-            raise ReadError(error.kind, where, f"{path}: {error}") from None
-        except ValueError as error:
-            raise ReadError(ReadErrorKind.FORMAT, where, f"{path}: {error}") from None
+            entries = read_entries(key, attribute)
+        except EntryError as error:
+            raise ReadError(ReadErrorKind.FORMAT, where, str(error)) from None
+        try:
+            written_out = list(placed(key, entries, len(logical)))
+        except EntryError as error:
+            raise ReadError(ReadErrorKind.MISMATCH, where, str(error)) from None
+        given = {}
+        for number, ((path, entry), ours, theirs) in enumerate(zip(written_out, logical, local, strict=True)):
+            told = f"{path} ({key[:-1]} {number})"
+            try:
+                content = self.content(entry, _Shapes(ours.value.tensor.shape, theirs.value.tensor.shape))
+            except _Misfit as error:
+                raise ReadError(error.kind, where, f"{told}: {error}") from None
+            except ValueError as error:
+                raise ReadError(ReadErrorKind.FORMAT, where, f"{told}: {error}") from None
+            if content is not None:
+                given[number] = Given(f"{where}: {told}", content)
+        return given
 
-    def content(
-        self, attribute: Any, logical: tuple[int, ...], local: tuple[int, ...]
-    ) -> Sharding | tuple[Piece, ...] | None:
-        """What an entry says; None for `unit`, which leaves the matter to the programs' shardings."""
-        if isinstance(attribute, ir.UnitAttr):
-            return None
-        if isinstance(attribute, ir.StringAttr):
-            return self.sharding(ir.StringAttr(attribute).value, logical, local)
-        if isinstance(attribute, ir.AffineMapAttr):
-            return (self.piece({"map": attribute}, logical, local),)
-        if isinstance(attribute, ir.ArrayAttr):
-            return tuple(self.piece(_dictionary(each), logical, local) for each in ir.ArrayAttr(attribute))
-        if isinstance(attribute, ir.DictAttr):
-            entry = _dictionary(attribute)
-            return (self.piece(entry, logical, local),) if "map" in entry else self.shard(entry, logical, local)
-        return self.sharding(str(attribute), logical, local)
+    def content(self, entry: Entry, shapes: _Shapes) -> Sharding | tuple[Piece, ...] | None:
+        """What an entry says; None for one that leaves the matter to the programs' shardings."""
+        match entry:
+            case Unstated():
+                return None
+            case Replicated():
+                return self.fitting(Sharding(ShardingKind.REPLICATED, "{replicated}"), shapes)
+            case Written(text):
+                return self.sharding(text, shapes)
+            case Shard():
+                return self.shard(entry, shapes)
+            case Pieces(pieces):
+                return tuple(self.piece(piece, shapes) for piece in pieces)
+            case Repeat():
+                raise ValueError("a repetition in a repetition")
 
-    def sharding(self, text: str, logical: tuple[int, ...], local: tuple[int, ...]) -> Sharding:
-        if text == "replicated":
-            return self.fitting(Sharding(ShardingKind.REPLICATED, "{replicated}"), logical, local)
-        if text.startswith("#sdy.sharding<"):
-            sharding = parse_sdy_sharding(text, self.meshes)
-        elif text.startswith("{"):
-            sharding = parse_hlo_sharding(text)
-        else:
-            raise _Misfit(f"unknown relation '{text}'")
+    def sharding(self, text: str, shapes: _Shapes) -> Sharding:
+        sharding = parse_sdy_sharding(text, self.meshes) if text.startswith("#") else parse_hlo_sharding(text)
         if not isinstance(sharding, Sharding):
             raise _Misfit(f"'{text}' is more than one sharding")
-        return self.fitting(sharding, logical, local)
+        return self.fitting(sharding, shapes)
 
-    def fitting(self, sharding: Sharding, logical: tuple[int, ...], local: tuple[int, ...]) -> Sharding:
+    def fitting(self, sharding: Sharding, shapes: _Shapes) -> Sharding:
         """The sharding, if it has the tensor's rank and gives the device's shape."""
+        logical = shapes.logical
         tiles = sharding.tiles or (1,) * len(logical)
         if len(tiles) != len(logical):
             raise _Misfit(f"'{sharding.text}' is for rank {len(tiles)}, the tensor has rank {len(logical)}", _MISMATCH)
         shape = [-(-extent // count) for extent, count in zip(logical, tiles, strict=True)]
-        if shape != list(local):
+        if shape != list(shapes.local):
             raise _Misfit(
-                f"'{sharding.text}' makes {shape} of {list(logical)}, the device's is {list(local)}", _MISMATCH
+                f"'{sharding.text}' makes {shape} of {list(logical)}, the device's is {list(shapes.local)}", _MISMATCH
             )
         return sharding
 
-    def shard(
-        self, entry: Mapping[str, Any], logical: tuple[int, ...], local: tuple[int, ...]
-    ) -> Sharding | tuple[Piece, ...]:
-        """`{shard = k}`: dimension k is cut evenly over all devices, those of one mesh axis, or block by block."""
-        _keys(entry, {"shard"}, {"axis", "blocks"})
-        dimension = _integer(entry["shard"])
-        if not 0 <= dimension < len(logical):
-            raise _Misfit(f"no dimension {dimension} in a tensor of rank {len(logical)}", _MISMATCH)
-        if "blocks" in entry:
-            if "axis" in entry:
-                raise _Misfit("'blocks' and 'axis' do not go together")
-            return self.blocks(dimension, [_integer(size) for size in ir.ArrayAttr(entry["blocks"])], logical, local)
-        if "axis" not in entry:
-            counts = [self.devices if k == dimension else 1 for k in range(len(logical))]
+    def shard(self, entry: Shard, shapes: _Shapes) -> Sharding | tuple[Piece, ...]:
+        """One dimension is cut evenly over all devices, those of mesh axes, or block by block."""
+        dimension, rank = entry.dimension, len(shapes.logical)
+        if dimension >= rank:
+            raise _Misfit(f"no dimension {dimension} in a tensor of rank {rank}", _MISMATCH)
+        if entry.blocks:
+            return self.blocks(dimension, entry.blocks, shapes)
+        if not entry.axes:
+            counts = [self.devices if k == dimension else 1 for k in range(rank)]
             text = f"{{devices=[{','.join(map(str, counts))}]<=[{self.devices}]}}"
-            return self.fitting(tiled(counts, np.arange(self.devices), (), text), logical, local)
-        if len(self.meshes) != 1:
-            raise _Misfit("'axis' needs exactly one 'sdy.mesh' in the file")
-        axis = ir.StringAttr(entry["axis"]).value
-        (mesh,) = self.meshes.values()
-        if axis not in dict(mesh.axes):
-            raise _Misfit(f"the mesh has no axis '{axis}'")
-        dims = [[AxisRef(axis)] if k == dimension else [] for k in range(len(logical))]
-        return self.fitting(named(mesh, dims, (), f"shard of dimension {dimension} over '{axis}'"), logical, local)
+            return self.fitting(tiled(counts, np.arange(self.devices), (), text), shapes)
+        mesh = self.named_mesh(entry.mesh)
+        for axis in entry.axes:
+            if axis not in dict(mesh.axes):
+                raise _Misfit(f"the mesh has no axis '{axis}'")
+        dims = [[AxisRef(axis) for axis in entry.axes] if k == dimension else [] for k in range(rank)]
+        over = ", ".join(f"'{axis}'" for axis in entry.axes)
+        return self.fitting(named(mesh, dims, (), f"shard of dimension {dimension} over {over}"), shapes)
 
-    def blocks(
-        self, dimension: int, sizes: list[int], logical: tuple[int, ...], local: tuple[int, ...]
-    ) -> tuple[Piece, ...]:
+    def named_mesh(self, name: str | None) -> Mesh:
+        if name is None:
+            if len(self.meshes) != 1:
+                raise _Misfit("'axis' needs exactly one mesh in the file")
+            return next(iter(self.meshes.values()))
+        if name not in self.meshes:
+            raise _Misfit(f"unknown mesh '@{name}'")
+        return self.meshes[name]
+
+    def blocks(self, dimension: int, sizes: Sequence[int], shapes: _Shapes) -> tuple[Piece, ...]:
         """Blocks that lie one after the other, each cut evenly over all devices: the layout of fused weights."""
-        if any(size <= 0 or size % self.devices for size in sizes) or sum(sizes) != logical[dimension]:
+        logical, local = shapes.logical, shapes.local
+        if any(size % self.devices for size in sizes) or sum(sizes) != logical[dimension]:
             raise _Misfit(
-                f"blocks {sizes} do not make up {logical[dimension]} in parts for {self.devices} devices", _MISMATCH
+                f"blocks {list(sizes)} do not make up {logical[dimension]} in parts for {self.devices} devices",
+                _MISMATCH,
             )
         expected = [extent // self.devices if k == dimension else extent for k, extent in enumerate(logical)]
         if expected != list(local):
@@ -263,34 +290,52 @@ class _Reader:
             start, own = start + size, own + part
         return tuple(pieces)
 
-    def piece(self, entry: Mapping[str, Any], logical: tuple[int, ...], local: tuple[int, ...]) -> Piece:
-        _keys(entry, {"map"}, {"domain"})
-        if not isinstance(entry["map"], ir.AffineMapAttr):
-            raise _Misfit("'map' is no affine map")
-        image = self.expressions(ir.AffineMapAttr(entry["map"]).value, len(local), "map")
-        if len(image) != len(logical):
-            raise _Misfit(f"map with {len(image)} results for a logical tensor of rank {len(logical)}", _MISMATCH)
-        return Piece(tuple(image), tuple(self.constraints(entry["domain"], len(local))) if "domain" in entry else ())
+    def piece(self, entry: AffinePiece, shapes: _Shapes) -> Piece:
+        point = self.point(entry.mesh, len(shapes.local))
+        image = self.expressions(entry.map, point, "map")
+        if len(image) != len(shapes.logical):
+            raise _Misfit(
+                f"map with {len(image)} results for a logical tensor of rank {len(shapes.logical)}", _MISMATCH
+            )
+        return Piece(tuple(image), tuple(self.constraints(entry.domain, point)) if entry.domain is not None else ())
 
-    def constraints(self, attribute: Any, rank: int) -> Iterator[Constraint]:
+    def point(self, mesh_name: str | None, rank: int) -> list[Affine]:
+        """What the dimensions of a map stand for: the device's number or its coordinates, then the local index."""
+        index = [Affine.variable(k + 1) for k in range(rank)]
+        number = Affine.variable(0)
+        if mesh_name is None:
+            return [number, *index]
+        mesh = self.named_mesh(mesh_name)
+        if not np.array_equal(mesh.order, np.arange(self.devices)):
+            raise _Misfit(f"mesh '@{mesh_name}' does not hold the {self.devices} devices in the order of their numbers")
+        coordinates = []
+        for _, size in reversed(mesh.axes):
+            above = number.floor_divided(size)
+            coordinates.append(number + above.times(-size))
+            number = above
+        return [*reversed(coordinates), *index]
+
+    def constraints(self, text: str, point: Sequence[Affine]) -> Iterator[Constraint]:
         # The bindings do not open an affine set, but its constraints are expressions that a map can hold.
-        match = re.fullmatch(r"affine_set<(\(.*?\)(?:\[.*?\])?) : \((.*)\)>", str(attribute))
+        match = re.fullmatch(r"(\(.*?\)(?:\[.*?\])?) : \((.*)\)", text)
         if match is None:
-            raise _Misfit("'domain' is no affine set")
+            raise _Misfit(f"'{text}' is no affine set")
         parts = [part.rpartition(" ")[0].rpartition(" ") for part in match[2].split(", ") if part]
-        text = f"affine_map<{match[1]} -> ({', '.join(left for left, _, _ in parts)})>"
-        plain = ir.AffineMapAttr(ir.Attribute.parse(text, attribute.context)).value
-        for expression, (_, _, sign) in zip(self.expressions(plain, rank, "domain"), parts, strict=True):
+        plain = f"{match[1]} -> ({', '.join(left for left, _, _ in parts)})"
+        for expression, (_, _, sign) in zip(self.expressions(plain, point, "domain"), parts, strict=True):
             yield Constraint(expression, sign == "==")
 
-    def expressions(self, plain: ir.AffineMap, rank: int, what: str) -> list[Affine]:
-        if plain.n_dims != rank + 1:
+    def expressions(self, text: str, point: Sequence[Affine], what: str) -> list[Affine]:
+        plain = ir.AffineMapAttr(ir.Attribute.parse(f"affine_map<{text}>", self.context)).value
+        if plain.n_dims != len(point):
             raise _Misfit(
-                f"{what} with {plain.n_dims} dimensions for a device number and {rank} local indices", _MISMATCH
+                f"{what} with {plain.n_dims} dimensions for a device number and {len(point) - 1} local indices",
+                _MISMATCH,
             )
         if plain.n_symbols > 1:
             raise _Misfit(f"{what} with {plain.n_symbols} symbols; the only one is the number of devices")
-        expressions = [from_mlir(result, [self.devices]) for result in plain.results]
+        values = dict(enumerate(point))
+        expressions = [from_mlir(result, [self.devices]).substituted(values) for result in plain.results]
         if any(abs(number) > _GREATEST for expression in expressions for number in expression.numbers()):
             raise _Misfit(f"{what} with numbers beyond {_GREATEST}")
         return expressions
@@ -305,69 +350,3 @@ _GREATEST = 1 << 30
 def _key(attribute: Any) -> str:
     """Iterating over an operation's attributes gives names in newer bindings and pairs in older ones."""
     return attribute if isinstance(attribute, str) else attribute.name
-
-
-def _dictionary(attribute: Any) -> dict[str, Any]:
-    if not isinstance(attribute, ir.DictAttr):
-        raise _Misfit(f"'{attribute}' is no piece '{{map = …, domain = …}}'")
-    return {each.name: each.attr for each in ir.DictAttr(attribute)}
-
-
-def _keys(entry: Mapping[str, Any], required: set[str], optional: set[str]) -> None:
-    for key in sorted(required - entry.keys()):
-        raise _Misfit(f"'{key}' is missing")
-    for key in sorted(entry.keys() - required - optional):
-        raise _Misfit(f"unknown key '{key}'")
-
-
-def _integer(attribute: Any) -> int:
-    if not isinstance(attribute, ir.IntegerAttr):
-        raise _Misfit(f"'{attribute}' is no integer")
-    return ir.IntegerAttr(attribute).value
-
-
-def _repetition(path: str, attribute: Any) -> tuple[list[_Entry], int | None] | None:
-    """The entries and the count of `{repeat = […], count = n}`, or None for any other entry."""
-    if not isinstance(attribute, ir.DictAttr):
-        return None
-    entry = _dictionary(attribute)
-    if "repeat" not in entry:
-        return None
-    _keys(entry, {"repeat"}, {"count"})
-    count = _integer(entry["count"]) if "count" in entry else None
-    if count is not None and count < 0:
-        raise _Misfit(f"{path}: count {count} is negative")
-    return _list(f"{path}.repeat", entry["repeat"]), count
-
-
-def _list(path: str, attribute: Any) -> list[_Entry]:
-    if not isinstance(attribute, ir.ArrayAttr):
-        raise _Misfit(f"{path} is no list")
-    return [_Entry(f"{path}[{k}]", each) for k, each in enumerate(ir.ArrayAttr(attribute))]
-
-
-def _expanded(key: str, attribute: Any, wanted: int) -> list[_Entry]:
-    """The list with its repetitions written out; those without a count repeat equally often, as often as fits."""
-    entries = _list(key, attribute)
-    fixed = len(_written_out(entries, 0))
-    group = len(_written_out(entries, 1)) - fixed
-    times = (wanted - fixed) // group if group and wanted >= fixed else 0
-    written = _written_out(entries, times)
-    if len(written) != wanted:
-        more = f" and groups of {group}" if group else ""
-        raise _Misfit(f"relations for {fixed} {key}{more}, the programs have {wanted}", _MISMATCH)
-    return written
-
-
-def _written_out(entries: Sequence[_Entry], times: int) -> list[_Entry]:
-    written: list[_Entry] = []
-    for entry in entries:
-        repetition = _repetition(entry.path, entry.attribute)
-        if repetition is None:
-            written.append(entry)
-            continue
-        inner, count = repetition
-        if any(_repetition(each.path, each.attribute) is not None for each in inner):
-            raise _Misfit(f"{entry.path} is a repetition of repetitions")
-        written += inner * (times if count is None else count)
-    return written

@@ -1,0 +1,87 @@
+// The `shardproof` dialect: validation problems, relation files and the relations in them.
+//
+// This file is the definition. Plain MLIR tools load it (`mlir-opt --irdl-file=shardproof.irdl.mlir`), the native tool has
+// it built in, and the Python verifier and the page docs/dialect.md read it too. IRDL knows no optional attributes; those
+// an operation may have are listed with it as `optional`, each with the base it has or the bases it may have.
+
+irdl.dialect @shardproof {
+
+  // Relations: what each device holds of a logical tensor.
+
+  irdl.attribute @replicated attributes {
+    summary = "Each device holds the whole tensor."
+  } {}
+
+  irdl.attribute @shard attributes {
+    summary = "Each device holds its part of one dimension, cut evenly over all devices in the order of their numbers."
+  } {
+    %dimension = irdl.base "#builtin.integer"
+    irdl.parameters(dimension: %dimension)
+  }
+
+  irdl.attribute @shard_over attributes {
+    summary = "Each device holds its part of one dimension, cut evenly over axes of a mesh, the major axis first."
+  } {
+    %dimension = irdl.base "#builtin.integer"
+    %mesh = irdl.base "#builtin.symbol_ref"
+    %axes = irdl.base "#builtin.array"
+    irdl.parameters(dimension: %dimension, mesh: %mesh, axes: %axes)
+  }
+
+  irdl.attribute @shard_blocks attributes {
+    summary = "One dimension consists of blocks of the given sizes; each device holds its part of each of them."
+  } {
+    %dimension = irdl.base "#builtin.integer"
+    %sizes = irdl.base "#builtin.array"
+    irdl.parameters(dimension: %dimension, sizes: %sizes)
+  }
+
+  // Meshes, problems and relation files.
+
+  irdl.operation @mesh attributes {
+    summary = "A mesh of devices: axes from major to minor with their sizes, over devices in the order of their numbers or in the order that is given.",
+    optional = {device_ids = "#builtin.dense_array"}
+  } {
+    %sym_name = irdl.base "#builtin.string"
+    %axes = irdl.base "#builtin.array"
+    %sizes = irdl.base "#builtin.dense_array"
+    irdl.attributes {"sym_name" = %sym_name, "axes" = %axes, "sizes" = %sizes}
+  }
+
+  irdl.operation @relations attributes {
+    summary = "How the parameters and the results of two programs relate; a list that is left out leaves them to their shardings.",
+    optional = {parameters = "#builtin.array", results = "#builtin.array"}
+  } {
+    irdl.operands()
+    irdl.results()
+  }
+
+  irdl.operation @problem attributes {
+    summary = "Two programs, as modules of this file or as paths of other files, how they relate, the weakest arithmetic to accept, and the verdict that is expected.",
+    optional = {
+      sym_name = "#builtin.string", parameters = "#builtin.array", results = "#builtin.array",
+      assume = "#builtin.array", proof = "#builtin.string"
+    }
+  } {
+    %spec_module = irdl.base "#builtin.symbol_ref"
+    %spec_file = irdl.base "#builtin.string"
+    %spec = irdl.any_of(%spec_module, %spec_file)
+
+    %impl_module = irdl.base "#builtin.symbol_ref"
+    %impl_file = irdl.base "#builtin.string"
+    %impl = irdl.any_of(%impl_module, %impl_file)
+
+    %exact = irdl.is "exact"
+    %reassociated = irdl.is "reassociated"
+    %real = irdl.is "real"
+    %theory = irdl.any_of(%exact, %reassociated, %real)
+
+    %proved = irdl.is "PROVED"
+    %refuted = irdl.is "REFUTED"
+    %not_proved = irdl.is "NOT_PROVED"
+    %unsupported = irdl.is "UNSUPPORTED"
+    %expect = irdl.any_of(%proved, %refuted, %not_proved, %unsupported)
+
+    irdl.attributes {"spec" = %spec, "impl" = %impl, "theory" = %theory, "expect" = %expect}
+  }
+}
