@@ -29,6 +29,10 @@ from .report.verdict import Verdict
 SEARCH_SECONDS = 20.0
 """How long a counterexample is looked for where there is no proof and no time limit."""
 
+MIN_CUT_SECONDS = 5.0
+"""Programs that are too large to be evaluated whole are looked at, part by part, for as long as the proof took, and at
+least for this long: most of their parts are too large as well."""
+
 _THEORIES = tuple(Theory)
 
 
@@ -57,7 +61,7 @@ def validate_programs(before: Program, after: Program, options: Options) -> Repo
     outputs = [_output(k, before, after, decision, options.theory) for k in range(len(before.results))]
     counterexample, notes = None, tuple(before.notes) + tuple(after.notes) + relation_notes + decision.notes
     if unproved := [k for k in range(len(outputs)) if _open(decision, k)]:
-        counterexample, why_not = _search(before, after, relations, unproved, options, deadline)
+        counterexample, why_not = _search(before, after, relations, unproved, options, start, deadline)
         notes += (why_not,) if why_not else ()
     check_proofs(before, after, relations, [k for k in range(len(outputs)) if k not in unproved], options)
     if counterexample is not None:
@@ -146,9 +150,11 @@ def _search(
     relations: Relations,
     unproved: list[int],
     options: Options,
+    start: float,
     deadline: float | None,
 ) -> tuple[Counterexample | None, str]:
-    budget = SEARCH_SECONDS if deadline is None else min(SEARCH_SECONDS, deadline - time.monotonic())
+    now = time.monotonic()
+    budget = SEARCH_SECONDS if deadline is None else min(SEARCH_SECONDS, deadline - now)
     if budget <= 0:
         return None, "no time was left to look for a counterexample"
     try:
@@ -159,6 +165,7 @@ def _search(
             unproved,
             seed=options.seed,
             budget_seconds=budget,
+            cut_seconds=max(MIN_CUT_SECONDS, now - start),
             assume_indices_in_bounds=Assumption.INDICES_IN_BOUNDS in options.assumptions,
         )
     except EvaluationError as error:

@@ -5,15 +5,14 @@ What is left out has no influence on these results, so a difference there is a d
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..read.dependencies import dependencies
+from ..read.dependencies import dependencies, largest_behind
 from ..read.ir import Op, Program, Region, TensorType
 from ..read.relations import Relations
 from .compare import Counterexample, replay, search_counterexample
@@ -40,11 +39,6 @@ class Cone:
     def largest(self) -> int:
         """Elements of the largest tensor, on all devices together."""
         return max(max(_sizes(self.before), default=0), self.after.num_devices * max(_sizes(self.after), default=0))
-
-    @property
-    def work(self) -> int:
-        """Elements of all tensors."""
-        return sum(_sizes(self.before)) + self.after.num_devices * sum(_sizes(self.after))
 
 
 def cone(before: Program, after: Program, relations: Relations, results: Sequence[int]) -> Cone:
@@ -78,23 +72,27 @@ def search(
     *,
     seed: int,
     budget_seconds: float,
+    cut_seconds: float,
     assume_indices_in_bounds: bool,
 ) -> Counterexample | None:
     """Looks for inputs on which the programs differ; programs that are too large, one result after the other.
 
-    Raises `EvaluationError` where nothing could be looked at.
+    These have `cut_seconds` if that is less than the budget. Raises `EvaluationError` where nothing could be looked at.
     """
-    deadline = time.monotonic() + budget_seconds
-    parts = sorted(_parts(before, after, relations, unproved, deadline), key=lambda part: part.work)
-    if not parts:
-        raise TooLarge(f"every result needs a tensor of more than {MAX_ELEMENTS} elements")
-    for part in parts:
-        budget = deadline - time.monotonic()
+    start = time.monotonic()
+    deadline = start + budget_seconds
+    nothing = True
+    for part in _parts(before, after, relations, unproved):
+        nothing = False
+        if part.before is not before:
+            deadline = min(deadline, start + cut_seconds)
+            if time.monotonic() > deadline:
+                break
         found = search_counterexample(
             part.before,
             part.after,
             seed=seed,
-            budget_seconds=budget,
+            budget_seconds=deadline - time.monotonic(),
             assume_indices_in_bounds=assume_indices_in_bounds,
             layouts=given_layouts(part.before, part.after, part.relations),
         )
@@ -102,12 +100,14 @@ def search(
             return _restored(found, part, before)
         if time.monotonic() > deadline:
             break
+    if nothing:
+        raise TooLarge(f"every result needs a tensor of more than {MAX_ELEMENTS} elements")
     return None
 
 
 def replay_result(witness: Counterexample, before: Program, after: Program, relations: Relations) -> tuple[Any, Any]:
     """The expected and the actual element of a counterexample, from what its result depends on."""
-    for part in _parts(before, after, relations, [witness.result], math.inf):
+    for part in _parts(before, after, relations, [witness.result]):
         inputs = tuple(witness.inputs[number] for number in part.parameters)
         layouts = given_layouts(part.before, part.after, part.relations)
         own = replace(witness, inputs=inputs, result=part.results.index(witness.result))
@@ -115,27 +115,27 @@ def replay_result(witness: Counterexample, before: Program, after: Program, rela
     raise TooLarge(f"result {witness.result} needs a tensor of more than {MAX_ELEMENTS} elements")
 
 
-def _parts(
-    before: Program, after: Program, relations: Relations, unproved: Sequence[int], deadline: float
-) -> list[Cone]:
-    """Both programs whole if they are small enough, else those cones of one result each that are.
+def _parts(before: Program, after: Program, relations: Relations, unproved: Sequence[int]) -> Iterator[Cone]:
+    """Both programs whole if they are small enough, else those cones of one result each that are, the smaller first.
 
-    Results are looked at until the deadline: each one goes through the whole program.
+    A cone is made when it is asked for, since that goes through the whole program.
     """
     whole = Cone(before, after, relations, tuple(range(len(before.parameters))), tuple(range(len(before.results))))
     if whole.largest <= MAX_ELEMENTS:
-        return [whole]
+        yield whole
+        return
     if isinstance(given_layouts(before, after, relations), PerDeviceLayouts):
         # Whether values are logical shows in the whole program only.
-        return []
-    found = []
-    for number in unproved:
-        if time.monotonic() > deadline:
+        return
+    expected, actual = largest_behind(before), largest_behind(after)
+    needed = {number: max(expected[number], after.num_devices * actual[number]) for number in unproved}
+    for number in sorted(needed, key=needed.__getitem__):
+        if needed[number] > MAX_ELEMENTS:
             break
-        if before.results[number].value.tensor.size <= MAX_ELEMENTS:
-            part = cone(before, after, relations, [number])
-            found.extend([part] if part.largest <= MAX_ELEMENTS else [])
-    return found
+        part = cone(before, after, relations, [number])
+        # a parameter that one program needs is taken for both
+        if part.largest <= MAX_ELEMENTS:
+            yield part
 
 
 def _restored(found: Counterexample, part: Cone, before: Program) -> Counterexample:

@@ -1,10 +1,10 @@
-"""Which operations of a program some of its results depend on."""
+"""Which operations of a program some of its results depend on, and how large these get."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .ir import Op, Program, Value
+from .ir import Op, Program, TensorType, Value
 
 
 def dependencies(program: Program, results: Sequence[int]) -> tuple[set[int], list[Op]]:
@@ -16,6 +16,24 @@ def dependencies(program: Program, results: Sequence[int]) -> tuple[set[int], li
             ops.append(op)
             live.update(value.number for value in _uses(op))
     return live, ops[::-1]
+
+
+def largest_behind(program: Program) -> list[int]:
+    """For each result, the elements of the largest tensor that it depends on, itself included, in one pass.
+
+    Tensors inside regions are left out.
+    """
+    largest = {argument.number: _elements(argument) for argument in program.body.arguments}
+    for op in program.body.ops:
+        behind = max((largest.get(value.number, 0) for value in _uses(op)), default=0)
+        own = max(map(_elements, op.results), default=0)
+        for result in op.results:
+            largest[result.number] = max(behind, own)
+    return [largest[result.value.number] for result in program.results]
+
+
+def _elements(value: Value) -> int:
+    return value.type.size if isinstance(value.type, TensorType) else 0
 
 
 def _uses(op: Op) -> Iterator[Value]:

@@ -53,7 +53,7 @@ MAX_DISJUNCTS = 400
 MAX_RAW_DISJUNCTS = 1_500
 """The same before isl has joined what it can, which takes time that grows with the square."""
 
-MAX_OPERATIONS = 1_000_000
+MAX_OPERATIONS = 100_000
 """isl's own operation budget for one call; it does not stop everything, so callers also run under a time limit."""
 
 
