@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,6 +43,7 @@ def test_a_refutation_explains_itself_in_the_fixed_order(refuted: Report):
         "mlp.py:30:11: note: operand '%14' is Σ over 16 of 64",
         "mlp.py:30:11: note: operand '%22' is a view of 'b_out'",
         "mlp.py:30:11: note: from 'jit(mlp)/dot_general'",
+        "train.py:9:4: note: called from here in 'main'",
         "after.mlir: note: counterexample: output 1 'grad', device 3, element [0, 2]: expected 2.0, got inf "
         "(inputs 'small integers', seed 7)",
         "after.mlir: note: input 0 = float64[1,2] [[1.0, nan]]",
@@ -49,6 +51,18 @@ def test_a_refutation_explains_itself_in_the_fixed_order(refuted: Report):
         "after.mlir: note: try: '--replay FILE.py' writes a script that evaluates both programs on these inputs",
         "after.mlir: note: 1 of 2 outputs proved, 20 ops before, 23 after",
     ]
+
+
+def test_a_place_that_can_be_read_is_shown_once(refuted: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mlp.py").write_text("\n" * 29 + "    return hidden @ w_out + b_out\n")
+    lines = str(refuted).splitlines()
+    assert lines[1:4] == [
+        "mlp.py:30:11: error: 'after.mlir' lacks a sum over 'model'",
+        "    return hidden @ w_out + b_out",
+        "           ^",
+    ]
+    assert sum(line.strip() == "^" for line in lines) == 1
 
 
 def test_a_missing_proof_says_what_to_try(not_proved: Report):

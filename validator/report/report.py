@@ -59,6 +59,11 @@ class OutputReport:
         if (self.verdict is Verdict.PROVED) != (self.theory is not None):
             raise ValueError(f"output {self.index}: an output has a theory exactly when it is proved")
 
+    @property
+    def title(self) -> str:
+        """What reports call it: `output 1 'grad'`."""
+        return f"output {self.index} '{self.label}'" if self.label else f"output {self.index}"
+
 
 @dataclass(frozen=True, slots=True)
 class Stats:
@@ -128,6 +133,13 @@ class Report:
         if self.verdict is Verdict.UNSUPPORTED:
             return causes.Cause.UNSUPPORTED.rule
         return _RULES.get(self.obstacle, causes.NO_RELATION)
+
+    @property
+    def failing(self) -> OutputReport | None:
+        """The output that the cause and the place are about: the first one with the verdict of the whole."""
+        if self.verdict is Verdict.PROVED:
+            return None
+        return next((output for output in self.outputs if output.verdict is self.verdict), None)
 
     @property
     def location(self) -> Location:

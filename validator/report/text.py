@@ -1,4 +1,4 @@
-"""A report as text: one verdict line, then diagnostics in the shape MLIR tools print.
+"""A report as text: one verdict line, then diagnostics in the shape MLIR tools print, with the user's source lines.
 
 The order of the diagnostics is fixed: what differs, where, the first value without a relation, the counterexample,
 what to try, counts.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..read.ir import Location
+from ..read.ir import UNKNOWN_LOCATION, Frame, Location
+from .diagnostic import Diagnostic, Severity, lines_of
 from .frontier import Frontier
 from .report import Obstacle, OutputReport, Report, Stats
 from .verdict import Verdict
@@ -16,6 +17,7 @@ from .witness import witness_lines
 
 _MAX_OUTPUTS = 8
 _MAX_OPERANDS = 6
+_MAX_CALLERS = 4
 
 
 def verdict_line(report: Report) -> str:
@@ -29,14 +31,19 @@ def verdict_line(report: Report) -> str:
     )
 
 
-def diagnostics(report: Report, verbose: bool = False) -> list[str]:
-    """What explains the verdict, one line each; for a proof only its notes, and each output when `verbose`."""
-    lines = []
+def diagnose(report: Report, verbose: bool = False) -> list[Diagnostic]:
+    """What explains the verdict; for a proof only its notes, and each output when `verbose`."""
+    found: list[Diagnostic] = []
     if report.verdict is not Verdict.PROVED:
-        lines += _failure(report, verbose)
+        found += _failure(report, verbose)
     elif verbose:
-        lines += [_output_line(report, output) for output in report.outputs]
-    return lines + [f"{_where(report, note.location)}: note: {note}" for note in report.notes]
+        found += [_output(report, output) for output in report.outputs]
+    return found + [_note(report, str(note), note.location) for note in report.notes]
+
+
+def diagnostics(report: Report, verbose: bool = False) -> list[str]:
+    """`diagnose` as lines of text, with source lines and carets between them."""
+    return [line.text for line in lines_of(diagnose(report, verbose), report.after)]
 
 
 def stats_lines(stats: Stats) -> list[str]:
@@ -66,24 +73,44 @@ def _outputs(report: Report) -> str:
     return f"{count} {noun}" if report.verdict is Verdict.PROVED else f"{proved} of {count} {noun} proved"
 
 
-def _failure(report: Report, verbose: bool) -> Iterator[str]:
-    where = _where(report, report.location)
-    yield f"{where}: error: {report.message or _default_message(report)}"
+def _failure(report: Report, verbose: bool) -> Iterator[Diagnostic]:
+    message = report.message or _default_message(report)
+    yield Diagnostic(Severity.ERROR, message, report.after, _frame(report.location))
     listed = [output for output in report.outputs if verbose or output.verdict is not Verdict.PROVED]
     limit = len(listed) if verbose else _MAX_OUTPUTS
     for output in listed[:limit]:
-        yield _output_line(report, output)
+        yield _output(report, output)
     if len(listed) > limit:
-        yield f"{report.after}: note: and {len(listed) - limit} more outputs that are not proved"
+        yield _note(report, f"and {len(listed) - limit} more outputs that are not proved")
     if report.frontier is not None:
         yield from _frontier(report, report.frontier)
+    yield from _callers(report, report.location)
     if report.counterexample is not None:
         for line in witness_lines(report.counterexample, report):
-            yield f"{report.after}: note: {line}"
+            yield _note(report, line)
     for advice in _advice(report):
-        yield f"{report.after}: note: try: {advice}"
+        yield _note(report, f"try: {advice}")
     stats = report.stats
-    yield f"{report.after}: note: {_outputs(report)}, {stats.ops_before} ops before, {stats.ops_after} after"
+    yield _note(report, f"{_outputs(report)}, {stats.ops_before} ops before, {stats.ops_after} after")
+
+
+def _note(report: Report, message: str, location: Location = UNKNOWN_LOCATION) -> Diagnostic:
+    return Diagnostic(Severity.NOTE, message, report.after, _frame(location))
+
+
+def _frame(location: Location) -> Frame | None:
+    """A position that a reader can open; a value that the file tells no position of is located by the file alone."""
+    return location.frames[0] if location.frames else None
+
+
+def _callers(report: Report, location: Location) -> Iterator[Diagnostic]:
+    """The frames around the innermost one."""
+    callers = location.frames[1:]
+    for frame in callers[:_MAX_CALLERS]:
+        function = f" in '{frame.function}'" if frame.function else ""
+        yield Diagnostic(Severity.NOTE, f"called from here{function}", report.after, frame)
+    if len(callers) > _MAX_CALLERS:
+        yield _note(report, f"and {len(callers) - _MAX_CALLERS} more callers")
 
 
 def _default_message(report: Report) -> str:
@@ -96,30 +123,24 @@ def _default_message(report: Report) -> str:
             return f"no proof that '{report.after}' computes its shard of '{report.before}'"
 
 
-def _frontier(report: Report, frontier: Frontier) -> Iterator[str]:
-    where = _where(report, frontier.location)
-    yield f"{where}: note: first value without a relation: '{frontier.value}' : {frontier.type} = {frontier.op}"
-    yield f"{where}: note: reason: {frontier.reason}"
+def _frontier(report: Report, frontier: Frontier) -> Iterator[Diagnostic]:
+    def note(message: str) -> Diagnostic:
+        return _note(report, message, frontier.location)
+
+    yield note(f"first value without a relation: '{frontier.value}' : {frontier.type} = {frontier.op}")
+    yield note(f"reason: {frontier.reason}")
     for operand in frontier.operands[:_MAX_OPERANDS]:
-        yield f"{where}: note: operand '{operand.name}' is {operand.relation}"
+        yield note(f"operand '{operand.name}' is {operand.relation}")
     if len(frontier.operands) > _MAX_OPERANDS:
-        yield f"{where}: note: and {len(frontier.operands) - _MAX_OPERANDS} more operands"
+        yield note(f"and {len(frontier.operands) - _MAX_OPERANDS} more operands")
     if frontier.location.op_name:
-        yield f"{where}: note: from '{frontier.location.op_name}'"
+        yield note(f"from '{frontier.location.op_name}'")
 
 
-def _output_line(report: Report, output: OutputReport) -> str:
-    label = f" '{output.label}'" if output.label else ""
+def _output(report: Report, output: OutputReport) -> Diagnostic:
     theory = f" ({output.theory.value})" if output.theory is not None else ""
     message = f": {output.message}" if output.message and output.message != report.message else ""
-    return (
-        f"{_where(report, output.location)}: note: output {output.index}{label} {output.verdict.name}{theory}{message}"
-    )
-
-
-def _where(report: Report, location: Location) -> str:
-    """A location a reader can open; a value that the file tells no position of is located by the file alone."""
-    return str(location.frames[0]) if location.frames else report.after
+    return _note(report, f"{output.title} {output.verdict.name}{theory}{message}", output.location)
 
 
 def _advice(report: Report) -> Iterator[str]:

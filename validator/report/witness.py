@@ -22,9 +22,9 @@ _MAX_PLACES = 6
 def witness_lines(witness: Counterexample, report: Report) -> Iterator[str]:
     """What a counterexample shows, then the inputs it takes, one each line."""
     output = next((output for output in report.outputs if output.index == witness.result), None)
-    label = f" '{output.label}'" if output is not None and output.label else ""
+    title = output.title if output is not None else f"output {witness.result}"
     yield (
-        f"counterexample: output {witness.result}{label}, device {witness.device}, element {list(witness.index)}: "
+        f"counterexample: {title}, device {witness.device}, element {list(witness.index)}: "
         f"expected {_scalar(witness.expected)}, got {_scalar(witness.actual)} "
         f"(inputs '{witness.profile}', seed {witness.seed})"
     )
