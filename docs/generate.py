@@ -1,4 +1,5 @@
-"""Writes the pages of this folder that follow from the code: the command line, the op table and the rule reference.
+"""Writes the pages of this folder that follow from the code: the command line, the op table, the rule reference, the
+schema of JSON reports and the causes of missing proofs.
 
     python docs/generate.py
 
@@ -8,8 +9,10 @@ A test asserts that the committed pages are what this script writes.
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from shardproof.validator import cli
 from shardproof.validator.egraph.rules import RULES
@@ -17,6 +20,10 @@ from shardproof.validator.listing import is_proved
 from shardproof.validator.ops.record import Family, Theory
 from shardproof.validator.ops.registry import RECORDS
 from shardproof.validator.relate.lemmas import LEMMAS
+from shardproof.validator.report.cause import OTHER_RULES, Rule
+from shardproof.validator.report.cause import RULES as CAUSES
+from shardproof.validator.report.json_format import SCHEMA_FILE
+from shardproof.validator.report.note import LINTS
 
 HERE = Path(__file__).resolve().parent
 NOTICE = "<!-- Written by docs/generate.py; run `make docs` instead of editing. -->\n"
@@ -24,7 +31,13 @@ NOTICE = "<!-- Written by docs/generate.py; run `make docs` instead of editing. 
 
 def pages() -> dict[str, str]:
     """The text of each generated page by file name."""
-    return {"cli.md": cli_page(), "ops.md": ops_page(), "rules.md": rules_page()}
+    return {
+        "causes.md": causes_page(),
+        "cli.md": cli_page(),
+        "json.md": json_page(),
+        "ops.md": ops_page(),
+        "rules.md": rules_page(),
+    }
 
 
 def cli_page() -> str:
@@ -103,6 +116,80 @@ def rules_page() -> str:
         head = ("rule", "left", "right", "guard", "reason")
         parts.append(f"### Theory {theory.value}\n\n{_table(head, rows)}")
     return "\n".join(parts)
+
+
+def causes_page() -> str:
+    def rows(rules: Iterable[tuple[str, Rule]]) -> str:
+        return _table(("id", "name", "finding", "help"), [(r.id, _code(name), r.message, r.help) for name, r in rules])
+
+    return "\n".join(
+        [
+            NOTICE,
+            "# Causes\n",
+            "What a missing proof is filed under in every format. The ids are stable: SARIF and the JSON report use\n"
+            "them, and they never change their meaning.\n",
+            "## What is wrong\n",
+            "Told from relations alone, where they tell it.\n",
+            rows((cause.value, rule) for cause, rule in CAUSES.items()),
+            "## Where no cause is known\n",
+            rows(("", rule) for rule in OTHER_RULES),
+            "## Notes on programs that are proved\n",
+            "They never change a verdict.\n",
+            rows((kind.value, rule) for kind, rule in LINTS.items()),
+        ]
+    )
+
+
+def json_page() -> str:
+    """The schema as tables: one of the report itself, one for each kind of object in it."""
+    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    parts = [
+        NOTICE,
+        "# The JSON report\n",
+        f"{schema['description']}\n",
+        "The schema itself is [`report.schema.json`](../validator/report/report.schema.json), which is installed with\n"
+        "the package. Several pairs give one object a line. An input that cannot be read and an internal error leave\n"
+        "no object on stdout; the exit code and stderr tell of them.\n",
+        "## The report\n",
+        _keys(schema),
+    ]
+    for name, definition in schema["$defs"].items():
+        if "properties" in definition:
+            parts.append(f"## {name.capitalize()}\n\n{definition['description']}\n\n{_keys(definition)}")
+    return "\n".join(parts)
+
+
+def _keys(definition: dict[str, Any]) -> str:
+    rows = []
+    for key, value in definition["properties"].items():
+        rows.append((_code(key), _json_type(value), value.get("description", "")))
+        inner = value.get("items", value)
+        for below, what in inner.get("properties", {}).items():
+            dots = "[]." if "items" in value else "."
+            rows.append((_code(f"{key}{dots}{below}"), _json_type(what), what.get("description", "")))
+    return _table(("key", "type", "meaning"), rows)
+
+
+def _json_type(value: dict[str, Any]) -> str:
+    """A JSON type in words."""
+    if "const" in value:
+        return f"`{value['const']}`"
+    if "oneOf" in value:
+        return " or ".join(_json_type(choice) for choice in value["oneOf"])
+    if "$ref" in value:
+        name = value["$ref"].rpartition("/")[2]
+        return "number" if name == "number" else f"[{name}](#{name})"
+    types = value["type"] if isinstance(value["type"], list) else [value["type"]]
+    words = []
+    for name in types:
+        if name == "array":
+            of_objects = value["items"].get("type") == "object"
+            words.append("list of objects" if of_objects else f"list of {_json_type(value['items'])}")
+        elif "enum" in value and name == "string":
+            words.append(", ".join(f"`{choice}`" for choice in value["enum"] if choice is not None))
+        else:
+            words.append(f"`{name}`" if name == "null" else name)
+    return " or ".join(words)
 
 
 def _flags(action: argparse.Action) -> str:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TextIO
 from .ops.record import Theory
 from .options import Assumption, Options
 from .read.errors import ReadError
+from .report.output import Failure, Format, Writer, writer_for
 from .report.verdict import ExitCode
 
 if TYPE_CHECKING:
@@ -88,7 +89,10 @@ def parser() -> argparse.ArgumentParser:
 
     output = result.add_argument_group("output")
     output.add_argument(
-        "--format", choices=["text", "json"], default="text", help="format of the verdict (default: %(default)s)"
+        "--format",
+        choices=[format_.value for format_ in Format],
+        default=Format.TEXT.value,
+        help="format of the verdict (default: %(default)s)",
     )
     output.add_argument("-o", dest="output", metavar="FILE", help="write the verdict to FILE instead of stdout")
     output.add_argument(
@@ -164,12 +168,15 @@ def _run(arguments: list[str]) -> int:
             out = stack.enter_context(_open(args.output)) if args.output else sys.stdout
         except OSError as error:
             command_line.error(f"cannot write '{args.output}': {(error.strerror or str(error)).lower()}")
+        writer = writer_for(Format(args.format), out)
         try:
             pairs = _pairs(args)
         except ReadError as error:
-            _say_unreadable(error)
+            _say_unreadable(error, writer)
+            writer.close()
             return ExitCode.UNREADABLE
-        codes = [_validate(pair, options, args, out, [PROGRAM, *arguments]) for pair in pairs]
+        codes = [_validate(pair, options, args, writer, [PROGRAM, *arguments]) for pair in pairs]
+        writer.close()
     if len(codes) > 1 and not args.quiet:
         _say_counts(codes)
     return ExitCode.worst(codes)
@@ -227,7 +234,7 @@ def _pairs(args: argparse.Namespace) -> list[_Pair]:
     return [_Pair(str(pair.before), str(pair.after)) for pair in find_pairs(args.xla_dump, args.module)]
 
 
-def _validate(pair: _Pair, options: Options, args: argparse.Namespace, out: TextIO, command: list[str]) -> ExitCode:
+def _validate(pair: _Pair, options: Options, args: argparse.Namespace, writer: Writer, command: list[str]) -> ExitCode:
     """Validates one pair and says so; a fault in one pair does not keep the others from their verdicts."""
     from .run import InternalError, Source, summary_of, validate_sources
 
@@ -236,12 +243,12 @@ def _validate(pair: _Pair, options: Options, args: argparse.Namespace, out: Text
         if args.relations is not None:
             options = replace(options, relations=Source.of_file(args.relations))
     except ReadError as error:
-        _say_unreadable(error)
+        _say_unreadable(error, writer)
         return ExitCode.UNREADABLE
     try:
         report = validate_sources(before, after, options)
     except ReadError as error:
-        _say_unreadable(error)
+        _say_unreadable(error, writer)
         return ExitCode.UNREADABLE
     except Exception as error:
         from .bundle import write_bundle
@@ -249,21 +256,24 @@ def _validate(pair: _Pair, options: Options, args: argparse.Namespace, out: Text
         details = error.details if isinstance(error, InternalError) else traceback.format_exc()
         summary = str(error) if isinstance(error, InternalError) else summary_of(error)
         folder = write_bundle(before, after, command, details, options.relations)
-        print(f"{after.name}: internal error: {summary}; inputs and details are in '{folder}'", file=sys.stderr)
+        message = f"{summary}; inputs and details are in '{folder}'"
+        print(f"{after.name}: internal error: {message}", file=sys.stderr)
+        writer.failure(Failure(after.name, message, internal=True))
         return ExitCode.INTERNAL
-    _say(report, args, out)
+    _say(report, args, writer)
     if args.replay is not None:
         _replay(report, before, after, args.replay, options.relations)
     return ExitCode.of(report.verdict)
 
 
-def _say(report: Report, args: argparse.Namespace, out: TextIO) -> None:
-    from .report import json_format, text
+def _say(report: Report, args: argparse.Namespace, writer: Writer) -> None:
+    from .report import text
+    from .report.diagnostic import lines_of
+    from .report.terminal import print_lines
 
-    print(json_format.json_line(report) if args.format == "json" else text.verdict_line(report), file=out, flush=True)
+    writer.report(report)
     if not args.quiet:
-        for line in text.diagnostics(report, verbose=args.verbose):
-            print(line, file=sys.stderr)
+        print_lines(lines_of(text.diagnose(report, verbose=args.verbose), report.after), sys.stderr)
     if args.stats:
         for line in text.stats_lines(report.stats):
             print(line, file=sys.stderr)
@@ -280,9 +290,10 @@ def _replay(report: Report, before: Source, after: Source, path: str, relations:
         file.write(replay_script(report.counterexample, before, after, relations, infer))
 
 
-def _say_unreadable(error: ReadError) -> None:
+def _say_unreadable(error: ReadError, writer: Writer) -> None:
     message = " ".join(error.message.split())
     print(f"{error.where}: error: {message}", file=sys.stderr)
+    writer.failure(Failure(error.where, message))
 
 
 def _say_counts(codes: list[ExitCode]) -> None:

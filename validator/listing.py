@@ -12,6 +12,11 @@ def version_text() -> str:
     return f"shardproof {_version('shardproof')} ({', '.join(parts)}, Python {platform.python_version()})"
 
 
+def package_version() -> str:
+    """The version of this package."""
+    return _version("shardproof")
+
+
 def _version(name: str) -> str:
     try:
         return metadata.version(name)

@@ -118,7 +118,7 @@ def test_usage_errors_do_not_validate(engine, pair, capsys):
         ["--seed", "x", *pair],
         ["--timeout", "nan", *pair],
         ["--replay", "/no/such/folder/r.py", *pair],
-        ["--format", "sarif", *pair],
+        ["--format", "yaml", *pair],
         ["--theor", "real", *pair],
     ]
     for arguments in wrong:

@@ -1,11 +1,15 @@
 """Schema 1 of the JSON report."""
 
 import json
+from typing import Any
 
 import pytest
 
-from shardproof.validator.report.json_format import json_line
-from shardproof.validator.report.report import Report
+from shardproof.validator.ops.record import Theory
+from shardproof.validator.options import Assumption
+from shardproof.validator.report.json_format import SCHEMA_FILE, json_line
+from shardproof.validator.report.report import Obstacle, Report
+from shardproof.validator.report.verdict import Verdict
 
 KEYS = (
     "schema before after verdict theory assumptions obstacle message rule cause "
@@ -70,3 +74,38 @@ def test_a_refutation(refuted: Report):
             {"shape": [100], "dtype": "int64", "values": None},
         ],
     }
+
+
+def _closed(schema: Any) -> Any:
+    """The schema with every object held to the keys it tells of, which readers of later versions must not do."""
+    if isinstance(schema, list):
+        return [_closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {key: _closed(value) for key, value in schema.items()}
+    if "properties" in schema:
+        closed["additionalProperties"] = False
+    return closed
+
+
+@pytest.mark.parametrize("name", ["proved", "refuted", "not_proved", "unsupported"])
+def test_reports_fit_the_schema(name: str, request: pytest.FixtureRequest):
+    jsonschema = pytest.importorskip("jsonschema", reason="part of the extra 'test'")
+    validator = jsonschema.Draft202012Validator(_closed(json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))))
+    report: Report = request.getfixturevalue(name)
+    data = json.loads(json_line(report))
+    validator.validate(data)
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate({**data, "unheard_of": 1})
+
+
+def test_the_schema_lists_the_closed_sets():
+    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    keys = schema["properties"]
+    assert keys["verdict"]["enum"] == [verdict.name for verdict in (Verdict.PROVED, Verdict.REFUTED, *_OTHERS)]
+    assert keys["theory"]["enum"] == [*(theory.value for theory in Theory), None]
+    assert keys["obstacle"]["enum"] == [*(obstacle.value for obstacle in Obstacle), None]
+    assert keys["assumptions"]["items"]["enum"] == [assumption.value for assumption in Assumption]
+
+
+_OTHERS = (Verdict.NOT_PROVED, Verdict.UNSUPPORTED)

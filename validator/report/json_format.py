@@ -7,6 +7,7 @@ schema 1; a key that goes away or changes its meaning makes schema 2.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from ..read.ir import UNKNOWN_LOCATION, Location
@@ -17,6 +18,8 @@ from .report import OutputReport, Report, Stats
 from .witness import witness_to_json
 
 SCHEMA = 1
+SCHEMA_FILE = Path(__file__).with_name("report.schema.json")
+"""The schema as JSON Schema."""
 
 
 def report_to_json(report: Report) -> dict[str, Any]:
