@@ -85,8 +85,14 @@ def _read(source: Any, name: str | None, assumed: Counts | None) -> tuple[Progra
 
 
 def _from_input(given: Input, assumed: Counts | None) -> tuple[Program, bool]:
+    module, counts = stablehlo_of(given)
+    return _from_module(module, given.name, counts, assumed)
+
+
+def stablehlo_of(given: Input) -> tuple[ir.Module, Counts | None]:
+    """The module as StableHLO, in a context of its own, and the device counts where HLO states them beside it."""
     if given.format is Format.HLO_TEXT:
-        return _from_hlo_text(given, assumed)
+        return _of_hlo_text(given)
     if given.format is Format.HLO_PROTO:
         try:
             proto = hlo_module.unwrap(given.data)
@@ -94,24 +100,24 @@ def _from_input(given: Input, assumed: Counts | None) -> tuple[Program, bool]:
             if error.truncated:
                 raise ReadError(ReadErrorKind.TRUNCATED, given.name, f"is a truncated HLO proto: {error}") from None
             raise ReadError(ReadErrorKind.FORMAT, given.name, f"is not an HLO proto: {error}") from None
-        return _from_hlo_proto(proto, given.name, None, assumed)
+        return _of_hlo_proto(proto, given.name, None)
     if given.format is Format.MLIR_BYTECODE:
         check_bytecode(given.data, given.name)
-        return _from_module(_parse(given.data, given.name), given.name, None, assumed)
-    return _from_module(_parse(given.data.decode(), given.name), given.name, None, assumed)
+        return _parse(given.data, given.name), None
+    return _parse(given.data.decode(), given.name), None
 
 
-def _from_hlo_text(given: Input, assumed: Counts | None) -> tuple[Program, bool]:
+def _of_hlo_text(given: Input) -> tuple[ir.Module, Counts | None]:
     text = given.data.decode()
     header = hlo_text.check_text(text, given.name)
     try:
         proto = compat.hlo_text_to_proto(text)
     except (RuntimeError, ValueError) as error:
         raise hlo_text.syntax_error(text, given.name, str(error)) from None
-    return _from_hlo_proto(proto, given.name, header.counts, assumed)
+    return _of_hlo_proto(proto, given.name, header.counts)
 
 
-def _from_hlo_proto(proto: bytes, name: str, counts: Counts | None, assumed: Counts | None) -> tuple[Program, bool]:
+def _of_hlo_proto(proto: bytes, name: str, counts: Counts | None) -> tuple[ir.Module, Counts | None]:
     try:
         prepared = hlo_module.prepare(proto)
     except wire.WireError as error:
@@ -122,15 +128,13 @@ def _from_hlo_proto(proto: bytes, name: str, counts: Counts | None, assumed: Cou
         raise ReadError(kind, name, str(error)) from None
     except ValueError as error:
         raise ReadError(ReadErrorKind.FORMAT, name, f"replica groups: {error}") from None
-    if counts is None:
-        counts = prepared.device_assignment
     try:
         bytecode = compat.hlo_to_stablehlo(prepared.proto)
     except (RuntimeError, ValueError) as error:
         if "deserialize" in str(error):
             raise ReadError(ReadErrorKind.FORMAT, name, f"is a damaged HLO proto: {_first_line(error)}") from None
         raise ReadError(ReadErrorKind.UNSUPPORTED, name, f"no StableHLO for this HLO: {_first_line(error)}") from None
-    return _from_module(_parse(bytecode, name), name, counts, assumed)
+    return _parse(bytecode, name), prepared.device_assignment if counts is None else counts
 
 
 def _first_line(error: Exception) -> str:
