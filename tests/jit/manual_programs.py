@@ -25,8 +25,6 @@ class Case:
     shapes: tuple[tuple[int, ...], ...]
     broken: Callable[..., Any] | None = None
     theory: str = "reassociated"
-    open: str = ""
-    """Why there is no proof yet."""
 
 
 def cases() -> dict[str, Case]:
@@ -78,7 +76,6 @@ def _odd(mesh: Mesh) -> list[Case]:
             ((8, 6),),
             jax.shard_map(lambda x: lax.pmean(x.sum(0), "y") * 8, mesh=mesh, in_specs=P("y"), out_specs=P()),
             theory="real",
-            open="a factor on a sum by parts",
         ),
         Case(
             "replicated_sum_divided_by_its_count",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -20,12 +19,7 @@ from .manual_programs import arguments, cases
 CASES = cases()
 
 
-def _sharded() -> Iterator[Any]:
-    for name, case in CASES.items():
-        yield pytest.param(name, marks=pytest.mark.xfail(reason=case.open) if case.open else ())
-
-
-@pytest.mark.parametrize("name", list(_sharded()))
+@pytest.mark.parametrize("name", CASES)
 def test_right_programs_are_proved(name: str):
     case = CASES[name]
     report = shardproof.compare(case.reference, case.sharded, *arguments(case), theory=case.theory)

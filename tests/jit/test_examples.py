@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -18,16 +18,9 @@ from shardproof import Verdict
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "parallel"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
-OPEN = {
-    ("pipeline", "gradient"): "products of what the bubbles of the pipeline leave, stage by stage",
-    ("ring_attention", "value"): "running maxima over other parts of a row on each device",
-    ("ring_attention", "gradient"): "as its value",
-}
-"""What has no proof yet, and what stands in the way."""
-
-
-GRADIENT_SETTINGS = {"halo_convolution": {"theory": "real"}}
-"""The halo's edges are multiplied by zeros outside the tensor, which 0 · x = 0 needs the real numbers for."""
+GRADIENT_SETTINGS = {"halo_convolution": {"theory": "real"}, "pipeline": {"theory": "real"}}
+"""What a halo holds outside the tensor and what a pipeline computes in its bubbles is multiplied by zero, and that
+0 · x = 0 holds of the real numbers only."""
 
 
 @cache
@@ -44,24 +37,18 @@ def settings(module: ModuleType) -> dict[str, Any]:
     return getattr(module, "settings", {})
 
 
-def named(what: str) -> Iterator[Any]:
-    for name in NAMES:
-        reason = OPEN.get((name, what))
-        yield pytest.param(name, marks=() if reason is None else pytest.mark.xfail(reason=reason))
-
-
 def test_there_are_enough() -> None:
     assert len(NAMES) >= 10
 
 
-@pytest.mark.parametrize("name", list(named("value")))
+@pytest.mark.parametrize("name", NAMES)
 def test_right_programs_are_proved(name: str) -> None:
     module = example(name)
     for function in (module.sharded, getattr(module, "by_hand", module.sharded)):
         shardproof.assert_equivalent(module.reference, function, *module.arguments, **settings(module))
 
 
-@pytest.mark.parametrize("name", list(named("broken")))
+@pytest.mark.parametrize("name", NAMES)
 def test_broken_twins_are_refuted(name: str) -> None:
     module = example(name)
     report = shardproof.compare(module.reference, module.broken, *module.arguments, **settings(module))
@@ -83,7 +70,7 @@ def pullback(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callab
 
 
 # A train step is its own gradient.
-@pytest.mark.parametrize("name", [one for one in named("gradient") if one.values != ("fsdp_adam",)])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "fsdp_adam"])
 def test_gradients_are_proved(name: str) -> None:
     module = example(name)
     result = jax.eval_shape(module.reference, *module.arguments)

@@ -138,6 +138,26 @@ def _zero_product() -> Example:
     )
 
 
+def _sums_of_products() -> Example:
+    """A factor on a sum by parts, and another one on the sum that cancels it."""
+
+    def after(factor: str) -> str:
+        return (
+            total("sum", "%a0", PART, ONE)
+            + f"%four = stablehlo.constant dense<4.0> : {ONE}\n%mean = stablehlo.divide %sum, %four : {ONE}\n"
+            + all_reduce("all", "%mean", ONE)
+            + f"%back = stablehlo.constant dense<{factor}> : {ONE}\n%out = stablehlo.multiply %all, %back : {ONE}"
+        )
+
+    whole = total("out", "%a0", WHOLE, ONE)
+    return Example(
+        lambda: program(whole, [WHOLE], ONE, N),
+        lambda: program(after("4.0"), [PART], ONE, N),
+        lambda: program(after("3.0"), [PART], ONE, N),
+        accepted=Theory.REAL,
+    )
+
+
 def _pairing() -> Example:
     before = total("x", "%a0", WHOLE, ONE) + total("y", "%a1", WHOLE, ONE) + f"%out = stablehlo.add %x, %y : {ONE}"
     local = total("x", "%a0", PART, ONE) + total("y", "%a1", PART, ONE)
@@ -382,6 +402,7 @@ EXAMPLES: dict[str, Example] = {
     "sum of sums": _sum_of_sums(),
     "contraction": _contraction(),
     "zero product": _zero_product(),
+    "sums of products": _sums_of_products(),
     "pairing": _pairing(),
     "multiplicity": _multiplicity(),
     "guard": _guard(),

@@ -303,7 +303,7 @@ class Auditor:
                 points, index = points[keep], index[keep]
             values = self.element(atom, index)
             if piece.coefficient != 1:
-                values = self._times(values, piece.coefficient, monoid, dtype)
+                values = self._times(values, int(piece.coefficient), monoid, dtype)
             chunks.append((points, values))
         chunks = [chunk for chunk in chunks if len(chunk[0])]
         if not chunks:

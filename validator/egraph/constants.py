@@ -180,7 +180,7 @@ class Constants:
         """The id of a constant, rounded into its type; an integer out of its type's range is an error."""
         name = self.dtype_name(dtype)
         if name == REALS:
-            return self._intern(name, _rational(value, dtype))
+            return self._intern(name, rational(value, dtype))
         return self._intern(name, self._cast(name, value))
 
     def number(self, constant: int) -> Number:
@@ -436,7 +436,7 @@ def _wrap(value: int, dtype: DType) -> int:
     return (value - low) % (1 << dtype.bits) + low
 
 
-def _rational(value: Any, dtype: DType) -> Fraction | str:
+def rational(value: Any, dtype: DType) -> Fraction | str:
     """The simplest rational that rounds to a float constant of this type."""
     with np.errstate(all="ignore"):
         rounded = float(_NUMPY[dtype](value))

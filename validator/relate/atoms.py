@@ -28,6 +28,10 @@ class AtomKind(enum.Enum):
     NAMED = "named"
     ROWS = "rows"
     GUARD = "guard"
+    MONOMIAL = "monomial"
+    """A product of powers; only in the forms of `polynomials.py`, as the next one."""
+    REAL = "real"
+    """An exponential or a sum as a factor of monomials."""
 
     __hash__ = object.__hash__  # members are single objects, and every atom's key holds one
 

@@ -19,6 +19,7 @@ from ..relation.build import names
 from ..relation.store import Dom, Rel, RelationLimitError, Store
 from .atoms import Atom, AtomKind
 from .monoid import Monoid
+from .spaces import Spaces
 
 if TYPE_CHECKING:
     from ..egraph.graph import TermGraph
@@ -173,33 +174,12 @@ class _Graph:
         self._algebra = _Algebra(context.store)
         self.terms: TermGraph = TermGraph(self._algebra, theory)
         self._known: dict[int, int] = {}
-        self._spaces: dict[int, Dom] = {}
+        self._spaces = Spaces(context.store)
         self._type = TermType
 
     def space(self, atom: Atom) -> Dom:
         """The indices at which the atom means something."""
-        found = self._spaces.get(atom.number)
-        if found is None:
-            found = self._spaces[atom.number] = self._space(atom)
-        return found
-
-    def _space(self, atom: Atom) -> Dom:
-        if atom.kind is AtomKind.LIFT and atom.rels:
-            return self._store.domain(atom.rels[0])
-        if atom.kind is AtomKind.LIFT:
-            inner = [operand for operand in atom.operands if operand.arity]
-            return self.space(inner[0]) if inner else self._universe(0)
-        if atom.kind is AtomKind.PRODUCT:
-            return self._store.set_product(self.space(atom.operands[0]), self.space(atom.operands[1]))
-        if atom.kind is AtomKind.NAMED and isinstance(atom.data, tuple) and atom.data:
-            whole = self._store.domain(atom.data[0].rel)
-            for piece in atom.data[1:]:
-                whole = self._store.set_union(whole, self._store.domain(piece.rel))
-            return whole
-        return self._universe(atom.arity)
-
-    def _universe(self, arity: int) -> Dom:
-        return self._store.dom(f"{{[{','.join(names('x', arity))}]}}")
+        return self._spaces.of(atom)
 
     def term(self, atom: Atom) -> int:
         """The atom's term, its operands first; an explicit stack, since programs are deep."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from .bridge import Bridge
 from .lemmas import BY_NAME
 from .monoid import Monoid
 from .value import Piece
+
+if TYPE_CHECKING:
+    from .reals import Reals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +42,10 @@ class Definition:
     serial: int
     original: bool
     """Whether the original program named it; names that only the device has recognise nothing but each other."""
+
+
+Meeting = tuple[tuple[tuple[Atom, Rel | None], ...], Theory]
+"""Terms that one term is at its indices (None: all of them, one to one), each where its relation holds, and why."""
 
 
 @dataclass(slots=True)
@@ -68,8 +75,10 @@ class Context:
     assume_in_bounds: bool = False
     bridge: Bridge | None = None
     """The e-graph's side of the walk; None switches all algebra off."""
-    meetings: dict[int, tuple[Atom, Rel | None, Theory] | None] = field(default_factory=dict)
-    """By the number of an atom that only the partitioned program has: the original's equal term, if one is known."""
+    reals: Reals | None = None
+    """The forms of terms over the reals, where that theory is accepted."""
+    meetings: dict[int, Meeting | None] = field(default_factory=dict)
+    """By the number of an atom, as far as these were asked about: what else it is."""
     _serial: int = 0
     _seen: int = 0
 

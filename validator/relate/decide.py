@@ -22,10 +22,14 @@ from .given import device_vectors, given_relation
 from .layout import layout, local_shape, mesh_for, regions
 from .manual import BOUNDARIES, is_inside
 from .outputs import Comparison, compare_result
+from .reals import Reals
 from .value import AnyVal, Piece, Val
 from .walk import DEVICE_NUMBERS, Origin, Walk, WalkTimeoutError
 
 MIN_PATIENCE = 5.0
+REAL_PATIENCE = 60.0
+"""The same where terms are compared over the reals: values that only the partitioned program has are normal there."""
+
 PATIENCE = 4.0
 """Once a value of the partitioned program has no relation, the walk goes on for this many times what the original's
 walk took (and at least that many seconds): what follows a wrong value can be arbitrarily complex."""
@@ -77,6 +81,7 @@ def decide(
     """
     context = Context(assume_in_bounds=assume_in_bounds)
     context.bridge = Bridge(context, accepted)
+    context.reals = Reals(context) if accepted is Theory.REAL else None
     original = Walk(context, Builder(context.store, NO_DEVICES), True, deadline)
     mesh = mesh_for(before, after, relations.shardings, device_vectors(relations, after.num_devices))
     device = Walk(context, Builder(context.store, mesh), False, deadline, num_partitions=after.num_partitions)
@@ -100,7 +105,8 @@ def decide(
         expected = original.run(before, _own_parameters(original, before))
     except WalkTimeoutError:
         return Decision(nothing, blocked, nothing, original, device, out_of_time=True)
-    device.patience = max(MIN_PATIENCE, PATIENCE * (time.monotonic() - start))
+    least = MIN_PATIENCE if context.reals is None else REAL_PATIENCE
+    device.patience = max(least, PATIENCE * (time.monotonic() - start))
     if stages:
         given = _own_parameters(device, after)
     else:

@@ -10,6 +10,7 @@ the equality of relations is what proves. Theory: exact where both sides sum onc
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..ops.record import Theory
@@ -41,6 +42,7 @@ def resolve(walk: Walk, value: Val, *, own: bool = False, partly: bool = False) 
     recognised: set[int] = set()
     for part in (False, True) if partly else (False,):
         tried: set[int] = set()
+        taken: set[int] = set()
         progress = not (part and value.is_view)
         while progress:
             progress = False
@@ -59,7 +61,8 @@ def resolve(walk: Walk, value: Val, *, own: bool = False, partly: bool = False) 
                     best = definition, folded
             if best is not None:
                 value, progress = best[1], True
-                tried.add(best[0].serial)
+                taken.add(best[0].serial)
+                tried = set(taken)  # what did not fit before may fit what is left
                 recognised.add(best[0].atom.number)
     if value.is_view:
         return value
@@ -113,7 +116,7 @@ def _fold(walk: Walk, value: Val, definition: Definition, partly: bool) -> Val |
         )
     ):
         return None
-    match = _candidate(walk, own, definition)
+    match = candidate(walk, own, definition)
     if match is None:
         return None
     good = store.domain(match)
@@ -166,7 +169,7 @@ def _idempotent(value: Val) -> bool:
     return value.monoid is not None and value.monoid.idempotent
 
 
-def _candidate(walk: Walk, own: dict[int, Piece], definition: Definition) -> Rel | None:
+def candidate(walk: Walk, own: dict[int, Piece], definition: Definition) -> Rel | None:
     """A single-valued guess of which index of the named term each point holds."""
     store = walk.store
     parts: list[tuple[Piece, Rel]] = []
@@ -349,7 +352,7 @@ def _scaled(walk: Walk, value: Val) -> Val:
         elif piece.coefficient == -1:
             parts.append(lift(walk, ("stablehlo.negate", ()), [view], value.type, theory=theory))
         else:
-            scale = walk.integer_constant(piece.coefficient, value.type, domain)
+            scale = walk.integer_constant(int(piece.coefficient), value.type, domain)
             if scale is None:
                 return value
             parts.append(
@@ -372,7 +375,7 @@ def _counted_integer(walk: Walk, piece: Piece, value: Val) -> Piece | None:
     if piece.atom.kind is not AtomKind.INTEGER:
         return None
     store = walk.store
-    factor = walk.integer_constant(piece.coefficient, value.type, store.domain(piece.rel))
+    factor = walk.integer_constant(int(piece.coefficient), value.type, store.domain(piece.rel))
     if factor is None or factor.pieces[0].atom.kind is not AtomKind.INTEGER:
         return None
     both = store.pair(piece.rel, factor.pieces[0].rel)
@@ -447,7 +450,7 @@ def _representatives(walk: Walk, value: Val) -> Rel:
     """p → the least point that holds the same element: for sums only along whole coordinates."""
     store = walk.store
     if not value.is_view or value.has_guards:
-        return _invariant_choice(walk, value)
+        return invariant_choice(walk, value.domain, value.pieces)
     if all(store.injective(piece.rel) for piece in value.pieces):
         return store.identity_on(value.domain)
     same: Rel | None = None
@@ -458,17 +461,17 @@ def _representatives(walk: Walk, value: Val) -> Rel:
     return store.lexmin(same)
 
 
-def _invariant_choice(walk: Walk, value: Val) -> Rel:
-    """p → the representative of p: coordinates that the value does not depend on set to their least value."""
+def invariant_choice(walk: Walk, domain: Dom, pieces: Sequence[Piece]) -> Rel:
+    """p → the representative of p: coordinates that the pieces do not depend on set to their least value."""
     store = walk.store
-    choose = store.identity_on(value.domain)
-    for position in range(value.domain.arity):
-        low_high = store.bounds(value.domain, position)
+    choose = store.identity_on(domain)
+    for position in range(domain.arity):
+        low_high = store.bounds(domain, position)
         if low_high is None or low_high[0] == low_high[1]:
             continue
-        flatten = walk.set_coordinate(value.domain, position, low_high[0])
+        flatten = walk.set_coordinate(domain, position, low_high[0])
         if flatten is None:
             continue
-        if all(store.equal(store.compose(flatten, piece.rel), piece.rel) for piece in value.pieces):
+        if all(store.equal(store.compose(flatten, piece.rel), piece.rel) for piece in pieces):
             choose = store.compose(choose, flatten)
     return choose

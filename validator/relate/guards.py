@@ -253,7 +253,7 @@ def accessed(walk: Walk, operand: Val, index: Guarded, where: Rel) -> list[Piece
             continue
         base = piece.atom.operands[0] if piece.atom.kind is AtomKind.GUARD else piece.atom
         if inner_guards:
-            pieces.extend(_merged(walk, base, (inner_guards, inner_count, read), guards, piece.coefficient))
+            pieces.extend(_merged(walk, base, (inner_guards, inner_count, read), guards, int(piece.coefficient)))
         else:
             pieces.append(Piece(walk.context.atoms.guard(base, guards), read, piece.coefficient))
     return pieces

@@ -68,6 +68,13 @@ LEMMAS = (
         "relate/bridge.py",
     ),
     Lemma(
+        "sums of products",
+        "terms that +, −, ·, / and exp, sums and choices make the same sum of products of other terms are equal",
+        "all that is multiplied, divided by or in an exponential is real; −∞ only as a constant in an exponential",
+        Theory.REAL,
+        "relate/reals.py",
+    ),
+    Lemma(
         "composition of sums",
         "⊕ over q ∈ ρ(p) of (⊕ e[R(q)]) = ⊕ e[R(ρ(p))]",
         "⊕ is idempotent, or no element is reached through two q, or all through equally many, which are counted",

@@ -17,7 +17,7 @@ from ..ops.record import Theory
 from ..read.ir import DType, TensorType
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
-from .context import Candidate
+from .context import Candidate, Meeting
 from .moves import gathered
 from .value import Piece, Val, strongest
 
@@ -57,33 +57,49 @@ def lift(
         if rest is not None:
             found.append(_fresh(walk, key, rest, type_))
         for piece in found:
-            pieces.append(_met(walk, piece, theories))
+            pieces += met(walk, piece, theories)
     needed = strongest(theories)
     walk.context.used("congruence")
     return Val(type_, gathered(walk.store, pieces), _defined(walk, closed), theory=needed)
 
 
-def _met(walk: Walk, piece: Piece, theories: list[Theory]) -> Piece:
-    """The piece by an equal term of the original, where the e-graph knows one for a term that only the device has."""
-    atom, bridge = piece.atom, walk.context.bridge
-    if bridge is None or atom.kind is not AtomKind.LIFT:
-        return piece
-    if walk.is_original:
-        if walk.context.is_new(atom):
-            bridge.note(atom)
-        return piece
-    if atom.number in walk.context.meetings:
-        met = walk.context.meetings[atom.number]
-    elif walk.context.is_new(atom):
-        met = walk.context.meetings[atom.number] = bridge.find(walk, atom)
-    else:
-        return piece
-    if met is None:
-        return piece
-    other, match, theory = met
+def met(walk: Walk, piece: Piece, theories: list[Theory]) -> list[Piece]:
+    """The piece by what its atom, if it is new, is found to be by the e-graph or by its form over the reals."""
+    atom, context = piece.atom, walk.context
+    if atom.number not in context.meetings:
+        if atom.kind is AtomKind.LIFT and not context.is_new(atom):
+            return [piece]
+        found = _meeting(walk, atom)
+        if found is None and walk.is_original:
+            return [piece]
+        context.meetings[atom.number] = found
+    meeting = context.meetings[atom.number]
+    if meeting is None:
+        return [piece]
+    parts, theory = meeting
     theories.append(theory)
-    walk.context.used("e-graph")
-    return Piece(other, piece.rel if match is None else walk.store.compose(piece.rel, match), piece.coefficient)
+    store = walk.store
+    rels = [(other, piece.rel if match is None else store.compose(piece.rel, match)) for other, match in parts]
+    return [Piece(other, rel, piece.coefficient) for other, rel in rels if not store.empty(rel)]
+
+
+def _meeting(walk: Walk, atom: Atom) -> Meeting | None:
+    """What a new term equals, and the theory that this needs."""
+    bridge, reals = walk.context.bridge, walk.context.reals
+    if bridge is not None and atom.kind is AtomKind.LIFT:
+        if walk.is_original:
+            bridge.note(atom)
+        elif (found := bridge.find(walk, atom)) is not None:
+            other, match, theory = found
+            walk.context.used("e-graph")
+            return ((other, match),), theory
+    if reals is None or atom.kind not in (AtomKind.LIFT, AtomKind.NAMED):
+        return None
+    parts = reals.find(walk, atom)
+    if parts is None:
+        return None
+    walk.context.used("sums of products")
+    return tuple((part.atom, part.rel) for part in parts), Theory.REAL
 
 
 def find(

@@ -35,8 +35,11 @@ def compare_result(original: Walk, device: Walk, expected: Val, actual: Val, dem
     if plain.proved:
         return plain
     # either side may have been given a name by a later op of the original
-    folded = _compare(device, resolve(original, expected), resolve(device, actual, partly=True), demanded)
-    return folded if folded.proved or folded.atoms else plain
+    expected, actual = resolve(original, expected), resolve(device, actual, partly=True)
+    folded = _compare(device, expected, actual, demanded)
+    if folded.proved or actual.is_plain or device.context.reals is None:
+        return folded if folded.proved or folded.atoms else plain
+    return _compare(device, expected, device.named(actual), demanded)
 
 
 def compare_values(device: Walk, expected: Val, actual: Val, demanded: Rel) -> Comparison:

@@ -35,10 +35,10 @@ def sum_over(walk: Walk, value: Val, rel: Rel, monoid: Monoid, type_: TensorType
     for piece in value.pieces:
         outer, factor = rel, 1
         if not monoid.idempotent:
-            counted = _counted(walk, rel, piece.rel)
-            if counted is None:
+            once = counted(walk, rel, piece.rel)
+            if once is None:
                 return _by_name(walk, original, rel, monoid, type_, steps)
-            outer, factor = counted
+            outer, factor = once
             if monoid is Monoid.XOR:
                 factor %= 2
             elif monoid is Monoid.MUL and factor != 1:
@@ -68,7 +68,7 @@ def _complete(walk: Walk, value: Val, rel: Rel, points: Dom) -> Dom:
     return points if store.set_empty(undefined) else store.set_minus(points, store.preimage(undefined, rel))
 
 
-def _counted(walk: Walk, rel: Rel, inner: Rel) -> tuple[Rel, int] | None:
+def counted(walk: Walk, rel: Rel, inner: Rel) -> tuple[Rel, int] | None:
     """(part of rel, factor): each element is reached once through it and counts `factor` times; None if unknown."""
     if walk.counts_once(rel, inner):
         return rel, 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -21,11 +22,14 @@ from .monoid import Monoid
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One atom, read through a relation from points to its indices, counted `coefficient` times (sums only)."""
+    """One atom, read through a relation from points to its indices, counted `coefficient` times (sums only).
+
+    Values of programs count whole elements; only the forms of `polynomials.py` have fractions.
+    """
 
     atom: Atom
     rel: Rel
-    coefficient: int = 1
+    coefficient: int | Fraction = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

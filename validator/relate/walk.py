@@ -28,6 +28,7 @@ from .context import Context, exact_integers
 from .fold import complete_part, name_value, resolve
 from .guards import split_guarded
 from .keys import frozen_attributes
+from .lift import met
 from .manual import is_inside, lifted
 from .monoid import Monoid
 from .moves import gathered
@@ -240,8 +241,17 @@ class Walk:
         """What a summation gives: in the original one named term, in the partitioned program whatever folds."""
         value = resolve(self, value)
         if self.is_original and not value.is_view:
-            return name_value(self, value)
+            return self.named(value)
         return value
+
+    def named(self, value: Val) -> Val:
+        """The value under a name of its own, or as what else it is found to be over the reals."""
+        value = name_value(self, value)
+        if self.context.reals is None:
+            return value
+        theories = [value.theory]
+        pieces = [part for piece in value.pieces for part in met(self, piece, theories)]
+        return Val(value.type, gathered(self.store, pieces), value.domain, theory=strongest(theories))
 
     def close(self, value: Val, reason: str) -> Val:
         """The value as an unguarded view; a sum that no term of the original equals gets a name of its own."""
@@ -262,7 +272,7 @@ class Walk:
                 return Val(value.type, pieces, value.domain, theory=strongest([whole.theory, named.theory]))
         before, self.reason = self.reason, reason
         try:
-            return name_value(self, value)
+            return self.named(value)
         finally:
             self.reason = before
 
