@@ -44,8 +44,7 @@ class Shard:
 
     def __str__(self) -> str:
         if self.blocks:
-            sizes = ", ".join(f"{size} : i64" for size in self.blocks)
-            return f"#{DIALECT}.shard_blocks<{self.dimension} : i64, [{sizes}]>"
+            return f"#{DIALECT}.shard_blocks<{self.dimension} : i64, [{', '.join(map(str, self.blocks))}]>"
         if not self.axes:
             return f"#{DIALECT}.shard<{self.dimension} : i64>"
         names = ", ".join(f'"{axis}"' for axis in self.axes)

@@ -36,8 +36,9 @@ _PIPE_CLOSED = 141
 
 _EPILOG = """\
 exit codes:
-  0 proved, 1 refuted, 2 usage, 3 not proved, 4 unsupported, 5 unreadable input, 70 internal error;
-  over several pairs the worst one, where 70 is worse than 1, then 5, 4, 3
+  0 proved, 1 refuted, 2 usage, 3 not proved, 4 unsupported, 5 unreadable input, 6 not what a problem file expects,
+  70 internal error; a problem whose verdict is as expected counts as 0;
+  over several pairs the worst one, where 70 is worse than 1, then 6, 5, 4, 3
 
 The verdict goes to stdout, diagnostics and progress go to stderr."""
 
@@ -53,7 +54,12 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     inputs = result.add_argument_group("inputs")
-    inputs.add_argument("before", nargs="?", metavar="BEFORE", help="the program before partitioning; '-' reads stdin")
+    inputs.add_argument(
+        "before",
+        nargs="?",
+        metavar="BEFORE",
+        help="the program before partitioning, or without AFTER a problem file (see dialect.md); '-' reads stdin",
+    )
     inputs.add_argument("after", nargs="?", metavar="AFTER", help="the program after partitioning; '-' reads stdin")
     inputs.add_argument("--xla-dump", metavar="DIR", help="validate every before/after pair in an XLA dump folder")
     inputs.add_argument(
@@ -68,6 +74,13 @@ def parser() -> argparse.ArgumentParser:
         "--infer-relations",
         action="store_true",
         help="assume that tensors nothing is told of are cut evenly over all devices, as their shapes suggest",
+    )
+
+    inputs.add_argument("--split-input-file", action="store_true", help="a problem file: split it at lines '// -----'")
+    inputs.add_argument(
+        "--verify-diagnostics",
+        action="store_true",
+        help="a problem file: compare diagnostics with comments '// expected-error {{...}}' instead of printing them",
     )
 
     proof = result.add_argument_group("proof")
@@ -169,6 +182,10 @@ def _run(arguments: list[str]) -> int:
         except OSError as error:
             command_line.error(f"cannot write '{args.output}': {(error.strerror or str(error)).lower()}")
         writer = writer_for(Format(args.format), out)
+        if args.before is not None and args.after is None:
+            code = _problems(options, args, writer, [PROGRAM, *arguments])
+            writer.close()
+            return code
         try:
             pairs = _pairs(args)
         except ReadError as error:
@@ -220,8 +237,16 @@ def _check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> N
         return
     if args.module is not None:
         command_line.error("--module goes with --xla-dump only")
-    if args.before is None or args.after is None:
-        command_line.error("BEFORE and AFTER, or --xla-dump, are required")
+    if args.before is None:
+        command_line.error("BEFORE and AFTER, a problem file, or --xla-dump, are required")
+    if args.after is None:
+        for option in ("relations", "replay"):
+            if getattr(args, option) is not None:
+                command_line.error(f"--{option} takes one pair and does not go with a problem file")
+        return
+    for option in ("split_input_file", "verify_diagnostics"):
+        if getattr(args, option):
+            command_line.error(f"--{option.replace('_', '-')} goes with a problem file only")
     if [args.before, args.after, args.relations].count("-") > 1:
         command_line.error("only one input can be stdin")
 
@@ -236,7 +261,7 @@ def _pairs(args: argparse.Namespace) -> list[_Pair]:
 
 def _validate(pair: _Pair, options: Options, args: argparse.Namespace, writer: Writer, command: list[str]) -> ExitCode:
     """Validates one pair and says so; a fault in one pair does not keep the others from their verdicts."""
-    from .run import InternalError, Source, summary_of, validate_sources
+    from .run import Source
 
     try:
         before, after = Source.of_file(pair.before), Source.of_file(pair.after)
@@ -246,10 +271,26 @@ def _validate(pair: _Pair, options: Options, args: argparse.Namespace, writer: W
         _say_unreadable(error, writer)
         return ExitCode.UNREADABLE
     try:
-        report = validate_sources(before, after, options)
+        report = _report(before, after, options, writer, command)
     except ReadError as error:
         _say_unreadable(error, writer)
         return ExitCode.UNREADABLE
+    if report is None:
+        return ExitCode.INTERNAL
+    _say(report, args, writer)
+    if args.replay is not None:
+        _replay(report, before, after, args.replay, options.relations)
+    return ExitCode.of(report.verdict)
+
+
+def _report(before: Source, after: Source, options: Options, writer: Writer, command: list[str]) -> Report | None:
+    """The report on one pair; None, with a message and a bundle, where the validator itself failed."""
+    from .run import InternalError, summary_of, validate_sources
+
+    try:
+        return validate_sources(before, after, options)
+    except ReadError:
+        raise
     except Exception as error:
         from .bundle import write_bundle
 
@@ -259,11 +300,42 @@ def _validate(pair: _Pair, options: Options, args: argparse.Namespace, writer: W
         message = f"{summary}; inputs and details are in '{folder}'"
         print(f"{after.name}: internal error: {message}", file=sys.stderr)
         writer.failure(Failure(after.name, message, internal=True))
-        return ExitCode.INTERNAL
-    _say(report, args, writer)
-    if args.replay is not None:
-        _replay(report, before, after, args.replay, options.relations)
-    return ExitCode.of(report.verdict)
+        return None
+
+
+def _problems(options: Options, args: argparse.Namespace, writer: Writer, command: list[str]) -> ExitCode:
+    """Validates the problems of a file; the exit code also tells whether the verdicts are as the file expects."""
+    from .problem_run import run_problems, unexpected
+    from .problems import Problem
+    from .run import Source
+
+    def validate(problem: Problem) -> Report | None:
+        report = _report(problem.spec, problem.impl, problem.options, writer, command)
+        if report is not None:
+            report = problem.named(report)
+            _say(report, args, writer)
+        return report
+
+    verifying = args.verify_diagnostics
+    args.quiet |= verifying
+    outcomes = []
+    try:
+        source = Source.of_file(args.before)
+        for outcome in run_problems(source, options, args.split_input_file, validate):
+            outcomes.append(outcome)
+            for each in () if verifying else outcome.diagnostics:
+                print(each.text(source.name), file=sys.stderr)
+                writer.failure(Failure(each.where(source.name), each.message))
+    except ReadError as error:
+        _say_unreadable(error, writer)
+        return ExitCode.UNREADABLE
+    codes = [outcome.code for outcome in outcomes]
+    if not verifying:
+        return ExitCode.worst(codes)
+    wrong = unexpected(source, outcomes)
+    for each in wrong:
+        print(each.text(source.name), file=sys.stderr)
+    return ExitCode.worst([ExitCode.UNMET] * bool(wrong) + [code for code in codes if code is ExitCode.INTERNAL])
 
 
 def _say(report: Report, args: argparse.Namespace, writer: Writer) -> None:

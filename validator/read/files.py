@@ -70,7 +70,7 @@ def identify(data: bytes, name: str) -> Input:
         return Input(name, Format.MLIR_BYTECODE, data)
     if b"\x00" in data[:4096] or not _is_text(data):
         return Input(name, Format.HLO_PROTO, data)
-    _check_nesting(data, name)
+    check_nesting(data, name)
     text = data.lstrip()
     while text.startswith((b"//", b"/*")):
         end = text.find(b"\n" if text.startswith(b"//") else b"*/")
@@ -91,7 +91,8 @@ ANGLE_LIMIT = 200
 """Deeper nesting of brackets, or of `<...>`, would overflow the stack of MLIR's and XLA's recursive parsers."""
 
 
-def _check_nesting(data: bytes, name: str) -> None:
+def check_nesting(data: bytes, name: str) -> None:
+    """Refuses text whose brackets are nested deeper than the limits."""
     for opening, closing, limit in ((b"([{", b")]}", NESTING_LIMIT), (b"<", b">", ANGLE_LIMIT)):
         # Strings and arrows can only make the first, cheap count too high.
         if _depth(data, opening, closing) <= limit:

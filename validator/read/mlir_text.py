@@ -1,17 +1,44 @@
-"""Where MLIR's own parser says that something is."""
+"""MLIR files that hold more than one program: parsed, and where MLIR's own parser says that something is."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from ..compat import ir
+from ..compat import ir, new_context, parse_module
+from .bytecode import check_bytecode, is_bytecode
 from .errors import ReadError, ReadErrorKind
+from .files import check_nesting
 
 MESSAGE_LIMIT = 400
 """MLIR repeats the offending text in some messages; the start is enough."""
 
 _POSITION = re.compile(r'loc\("-":([1-9]\d*):(\d+)\)')
+
+
+def parse_file(data: bytes | str, name: str) -> ir.Module:
+    """MLIR text or bytecode with operations of any dialect; raises `ReadError`."""
+    source: bytes | str = data
+    if isinstance(data, bytes) and is_bytecode(data):
+        check_bytecode(data, name)
+    else:
+        source = data if isinstance(data, str) else text_of(data, name)
+        check_nesting(source.encode(), name)
+    try:
+        return parse_module(source, new_context(allow_unregistered=True))
+    except ir.MLIRError as error:
+        raise syntax_error(error, name) from None
+
+
+def text_of(data: bytes, name: str) -> str:
+    """The text that bytes hold; raises `ReadError` where they hold none."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise ReadError(ReadErrorKind.FORMAT, name, "is no text")
+    return text
 
 
 def position(location: Any) -> tuple[int, int] | None:

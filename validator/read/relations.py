@@ -28,14 +28,13 @@ from ...dialect.entries import (
     placed,
     read_entries,
 )
-from ..compat import ir, new_context, parse_module
+from ..compat import ir
 from .affine import Affine, Constraint, from_mlir
-from .bytecode import is_bytecode
 from .errors import ReadError, ReadErrorKind
 from .hlo_sharding import parse_hlo_sharding
 from .ir import Parameter, Program, Result
 from .mesh_ops import MESHES, read_mesh
-from .mlir_text import place_of, syntax_error
+from .mlir_text import parse_file, place_of
 from .sdy_sharding import parse_sdy_sharding
 from .sharding_forms import named, tiled
 from .shardings import Sharding, ShardingKind
@@ -97,16 +96,7 @@ def read_relations(data: bytes | str, name: str, before: Program, after: Program
 
     Raises `ReadError` for one that is malformed or does not fit them.
     """
-    try:
-        text = data if isinstance(data, str) or is_bytecode(data) else data.decode()
-    except UnicodeDecodeError:
-        raise ReadError(ReadErrorKind.FORMAT, name, "is no text") from None
-    context = new_context(allow_unregistered=True)
-    try:
-        module = parse_module(text, context)
-    except ir.MLIRError as error:
-        raise syntax_error(error, name) from None
-    return _Reader(name, context, before, after).read(module)
+    return _Reader(parse_file(data, name), name, before, after).read()
 
 
 class _Misfit(Exception):
@@ -126,17 +116,17 @@ class _Shapes:
 
 
 class _Reader:
-    def __init__(self, name: str, context: ir.Context, before: Program, after: Program) -> None:
+    def __init__(self, module: ir.Module, name: str, before: Program, after: Program) -> None:
+        self.module = module
         self.name = name
-        self.context = context
         self.before = before
         self.after = after
         self.devices = after.num_devices
         self.meshes: dict[str, Mesh] = {}
 
-    def read(self, module: ir.Module) -> Relations:
+    def read(self) -> Relations:
         found = None
-        for op in module.body.operations:
+        for op in self.module.body.operations:
             if op.operation.name in MESHES:
                 self.mesh(op)
             elif op.operation.name != OPERATION:
@@ -326,7 +316,7 @@ class _Reader:
             yield Constraint(expression, sign == "==")
 
     def expressions(self, text: str, point: Sequence[Affine], what: str) -> list[Affine]:
-        plain = ir.AffineMapAttr(ir.Attribute.parse(f"affine_map<{text}>", self.context)).value
+        plain = ir.AffineMapAttr(ir.Attribute.parse(f"affine_map<{text}>", self.module.context)).value
         if plain.n_dims != len(point):
             raise _Misfit(
                 f"{what} with {plain.n_dims} dimensions for a device number and {len(point) - 1} local indices",

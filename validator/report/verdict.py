@@ -24,7 +24,10 @@ _PRECEDENCE = (Verdict.PROVED, Verdict.NOT_PROVED, Verdict.UNSUPPORTED, Verdict.
 
 
 class ExitCode(enum.IntEnum):
-    """How `validate-hlo` ends; 1 is kept strictly for programs that differ."""
+    """How `validate-hlo` ends; 1 is kept strictly for programs that differ.
+
+    UNMET is for a problem file whose problem has another verdict than the file expects.
+    """
 
     PROVED = 0
     REFUTED = 1
@@ -32,6 +35,7 @@ class ExitCode(enum.IntEnum):
     NOT_PROVED = 3
     UNSUPPORTED = 4
     UNREADABLE = 5
+    UNMET = 6
     INTERNAL = 70
 
     @staticmethod
@@ -49,6 +53,7 @@ _SEVERITY = (
     ExitCode.NOT_PROVED,
     ExitCode.UNSUPPORTED,
     ExitCode.UNREADABLE,
+    ExitCode.UNMET,
     ExitCode.REFUTED,
     ExitCode.USAGE,
     ExitCode.INTERNAL,

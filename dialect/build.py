@@ -1,0 +1,138 @@
+"""Files of the dialect made from Python, and the one form that files are printed in.
+
+That form is MLIR's generic one, as `mlir-opt --mlir-print-op-generic` prints it, so that reading a printed file and
+printing it again gives the same bytes, in any of the tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..validator.compat import ir, new_context, parse_module
+from ..validator.ops.record import Theory
+from ..validator.options import Assumption
+from ..validator.read.files import identify
+from ..validator.read.mesh_ops import MESHES, OWN_MESH, read_mesh
+from ..validator.read.program import stablehlo_of
+from ..validator.report.verdict import Verdict
+from .definition import DIALECT
+from .entries import Entry, Repeat, Shard, read_entries
+
+Module = str | bytes | ir.Module
+"""A program: its text or bytes in any format that the validator reads, or a module."""
+
+
+def printed(module: ir.Module) -> str:
+    """The text of a file, ending as MLIR's tools end theirs."""
+    return f"{module.operation.get_asm(print_generic_op_form=True)}\n"
+
+
+def canonical(module: ir.Module) -> None:
+    """Rewrites the relations and assumptions of a file to the one spelling there is for what they say.
+
+    Raises `EntryError` for a malformed entry.
+    """
+    ops: list[Any] = [view.operation for view in module.body.operations]
+    meshes = [read_mesh(op)[0] for op in ops if op.name in MESHES]
+    only = meshes[0] if len(meshes) == 1 else None
+    for op in ops:
+        if not op.name.startswith(f"{DIALECT}."):
+            continue
+        for key in ("parameters", "results"):
+            if key in op.attributes:
+                entries = [_named(entry, only) for entry in read_entries(key, op.attributes[key])]
+                op.attributes[key] = ir.Attribute.parse(_list(entries), module.context)
+        if "assume" in op.attributes:
+            names = sorted({str(each) for each in op.attributes["assume"]})
+            op.attributes["assume"] = ir.Attribute.parse(_list(names), module.context)
+
+
+def _named(entry: Entry, mesh: str | None) -> Entry:
+    """The entry with the file's only mesh where it names none."""
+    match entry:
+        case Shard(dimension, axes, None) if axes:
+            return Shard(dimension, axes, mesh)
+        case Repeat(entries, count):
+            return Repeat(tuple(_named(each, mesh) for each in entries), count)
+        case _:
+            return entry
+
+
+def _list(items: Iterable[object]) -> str:
+    return f"[{', '.join(map(str, items))}]"
+
+
+def relations_text(
+    parameters: Sequence[Entry] | None = None,
+    results: Sequence[Entry] | None = None,
+    meshes: Mapping[str, Mapping[str, int]] | None = None,
+) -> str:
+    """A relation file. A mesh is given by its name, its axes and their sizes, from major to minor."""
+    op = f'"{DIALECT}.relations"() {{{", ".join(_lists(parameters, results))}}} : () -> ()'
+    return _printed(f"{_mesh_ops(meshes)}{op}")
+
+
+def problem_text(
+    spec: Module,
+    impl: Module,
+    *,
+    expect: Verdict,
+    theory: Theory = Theory.REASSOCIATED,
+    parameters: Sequence[Entry] | None = None,
+    results: Sequence[Entry] | None = None,
+    meshes: Mapping[str, Mapping[str, int]] | None = None,
+    assume: Iterable[Assumption] = (),
+    proof: Theory | None = None,
+    name: str | None = None,
+) -> str:
+    """A problem file that holds both programs, with lists of relations where the programs' shardings do not tell them.
+
+    Raises `ReadError` for a program that cannot be read.
+    """
+    attributes = ["spec = @spec", "impl = @impl", f'theory = "{theory.value}"', f'expect = "{expect.name}"']
+    attributes += _lists(parameters, results)
+    assumed = sorted(f'"{assumption.value}"' for assumption in assume)
+    attributes += [f"assume = {_list(assumed)}"] if assumed else []
+    attributes += [f'proof = "{proof.value}"'] if proof is not None else []
+    attributes += [f"sym_name = {ir.StringAttr.get(name, new_context())}"] if name is not None else []
+    sides = "\n".join(_side(module, side) for module, side in ((spec, "spec"), (impl, "impl")))
+    op = f'"{DIALECT}.problem"() {{{", ".join(attributes)}}} : () -> ()'
+    return _printed(f"{_mesh_ops(meshes)}{sides}\n{op}")
+
+
+def _printed(text: str) -> str:
+    module = parse_module(text, new_context(allow_unregistered=True))
+    canonical(module)
+    return printed(module)
+
+
+def _lists(parameters: Sequence[Entry] | None, results: Sequence[Entry] | None) -> list[str]:
+    named = (("parameters", parameters), ("results", results))
+    return [f"{key} = {_list(entries)}" for key, entries in named if entries is not None]
+
+
+def _mesh_ops(meshes: Mapping[str, Mapping[str, int]] | None) -> str:
+    return "".join(
+        f'"{OWN_MESH}"() {{sym_name = "{name}", axes = {_list(f"{chr(34)}{axis}{chr(34)}" for axis in axes)}, '
+        f"sizes = array<i64: {', '.join(map(str, axes.values()))}>}} : () -> ()\n"
+        for name, axes in (meshes or {}).items()
+    )
+
+
+def _side(source: Module, name: str) -> str:
+    """A program as a module of this name, which states its device counts."""
+    counts = None
+    if isinstance(source, ir.Module):
+        copied = str(source.operation.get_asm(print_generic_op_form=True))
+        module: Any = parse_module(copied, new_context(allow_unregistered=True))
+    else:
+        data = source.encode() if isinstance(source, str) else source
+        module, counts = stablehlo_of(identify(data, name))
+    attributes = module.operation.attributes
+    with module.context, ir.Location.unknown():
+        attributes["sym_name"] = ir.StringAttr.get(name)
+        for key, count in zip(("mhlo.num_replicas", "mhlo.num_partitions"), counts or (), strict=False):
+            if key not in attributes:
+                attributes[key] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), count)
+    return module.operation.get_asm(print_generic_op_form=True, use_local_scope=True)

@@ -1,0 +1,186 @@
+"""Problem files: two programs, how they relate, and the verdict that is expected, in MLIR (see docs/dialect.md)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..dialect.diagnostics import Diagnostic, split_input
+from ..dialect.verify import verify
+from .compat import ir
+from .ops.record import Theory
+from .options import Assumption, Options
+from .read.errors import ReadError, ReadErrorKind
+from .read.mesh_ops import MESHES
+from .read.mlir_text import parse_file, place_of, position, text_of
+from .report.report import Report
+from .report.verdict import Verdict
+from .run import Source
+
+PROBLEM = "shardproof.problem"
+RELATIONS = "shardproof.relations"
+DEFAULT_NAMES = ("before", "after")
+"""The modules that make a problem without an operation that says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One problem of a file: what to validate, and the verdict to expect; None where the file expects none.
+
+    `proof` is the theory that the proof is expected to need. `labels` name the two programs in reports.
+    """
+
+    where: str
+    line: int
+    column: int
+    spec: Source
+    impl: Source
+    labels: tuple[str, str]
+    options: Options
+    expect: Verdict | None = None
+    proof: Theory | None = None
+
+    def named(self, report: Report) -> Report:
+        """The report with the names that the programs have in the file."""
+        return replace(report, before=self.labels[0], after=self.labels[1])
+
+    def disagreement(self, report: Report) -> str | None:
+        """How the report differs from what the file expects, None where it does not."""
+        if self.expect is None:
+            return None
+        found = report.verdict.name + (f" ({report.theory.value})" if report.theory is not None else "")
+        if report.verdict is not self.expect:
+            return f"expected {self.expect.name}, found {found}"
+        if self.proof is not None and report.theory is not self.proof:
+            return f"expected {self.expect.name} ({self.proof.value}), found {found}"
+        return None
+
+
+def read_problems(data: bytes | str, name: str, options: Options) -> list[Problem]:
+    """The problems of a file or of one of its parts; an empty list for a part without operations.
+
+    `options` hold what a problem does not say; its own theory counts, and its assumptions are added. Paths are relative
+    to the file. Raises `ProblemError` with everything that is wrong.
+    """
+    try:
+        module = parse_file(data, name)
+    except ReadError as error:
+        raise ProblemError([diagnostic_of(error, name)]) from None
+    findings = verify(module)
+    if findings:
+        raise ProblemError([_diagnostic(finding.operation, finding.message) for finding in findings])
+    ops: list[Any] = [view.operation for view in module.body.operations]
+    modules = {str(op.attributes["sym_name"].value): op for op in ops if _is_named_module(op)}
+    reader = _Reader(name, options, ops, modules)
+    try:
+        stated = [reader.stated(op) for op in ops if op.name == PROBLEM]
+        if stated or not ops:
+            return stated
+        if all(side in modules for side in DEFAULT_NAMES):
+            return [reader.unstated(*(modules[side] for side in DEFAULT_NAMES))]
+    except ReadError as error:
+        raise ProblemError([diagnostic_of(error, name)]) from None
+    message = f"no '{PROBLEM}' and no modules {' and '.join(f'@{side}' for side in DEFAULT_NAMES)}"
+    raise ProblemError([Diagnostic(*(position(ops[0].location) or (0, 0)), "error", message)])
+
+
+class ProblemError(Exception):
+    """A part of a problem file that cannot be run: all that is wrong with it."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        super().__init__("; ".join(each.message for each in diagnostics))
+        self.diagnostics = diagnostics
+
+
+def _diagnostic(op: Any, message: str) -> Diagnostic:
+    return Diagnostic(*(position(op.location) or (0, 0)), "error", message)
+
+
+def diagnostic_of(error: ReadError, name: str) -> Diagnostic:
+    """What could not be read, at its place in the file."""
+    placed = re.fullmatch(re.escape(name) + r":(\d+):(\d+)", error.where)
+    if placed is not None:
+        return Diagnostic(int(placed[1]), int(placed[2]), "error", error.message)
+    return Diagnostic(0, 0, "error", error.message if error.where == name else str(error))
+
+
+def _is_named_module(op: Any) -> bool:
+    return op.name == "builtin.module" and "sym_name" in op.attributes
+
+
+class _Reader:
+    def __init__(self, name: str, options: Options, ops: list[Any], modules: dict[str, Any]) -> None:
+        self.name = name
+        self.options = options
+        self.modules = modules
+        self.meshes = [op for op in ops if op.name in MESHES]
+        self.relations = next((op for op in ops if op.name == RELATIONS), None)
+
+    def stated(self, op: Any) -> Problem:
+        """The problem of a `shardproof.problem`."""
+        attributes = op.attributes
+        assumed = [each.value for each in attributes["assume"]] if "assume" in attributes else []
+        options = replace(
+            self.options,
+            theory=Theory(attributes["theory"].value),
+            assumptions=self.options.assumptions | {Assumption(name) for name in assumed},
+            relations=self.lists(op),
+        )
+        sides = [self.side(attributes[side], place_of(op, self.name)) for side in ("spec", "impl")]
+        proof = Theory(attributes["proof"].value) if "proof" in attributes else None
+        return self.problem(op, sides, options, Verdict[attributes["expect"].value], proof)
+
+    def unstated(self, before: Any, after: Any) -> Problem:
+        """The problem that two modules and perhaps relations make, without a verdict to expect."""
+        options = replace(self.options, relations=self.lists(self.relations) if self.relations is not None else None)
+        return self.problem(before, [self.module(before), self.module(after)], options, None, None)
+
+    def problem(
+        self,
+        op: Any,
+        sides: list[tuple[Source, str]],
+        options: Options,
+        expect: Verdict | None,
+        proof: Theory | None,
+    ) -> Problem:
+        (spec, spec_label), (impl, impl_label) = sides
+        line, column = position(op.location) or (0, 0)
+        where = place_of(op, self.name)
+        return Problem(where, line, column, spec, impl, (spec_label, impl_label), options, expect, proof)
+
+    def side(self, attribute: Any, where: str) -> tuple[Source, str]:
+        if not isinstance(attribute, ir.StringAttr):
+            return self.module(self.modules[ir.FlatSymbolRefAttr(attribute).value])
+        path = str(Path(self.name).parent / attribute.value)
+        try:
+            return Source.of_file(path), path
+        except ReadError as error:
+            raise ReadError(error.kind, where, str(error)) from None
+
+    def module(self, op: Any) -> tuple[Source, str]:
+        # Debug information keeps the places in this file.
+        text = op.get_asm(enable_debug_info=True)
+        return Source(self.name, text.encode()), f"{self.name}:@{op.attributes['sym_name'].value}"
+
+    def lists(self, op: Any) -> Source | None:
+        """The relations of an operation as a relation file of its own, with this file's meshes and places."""
+        lists = [f"{key} = {op.attributes[key]}" for key in ("parameters", "results") if key in op.attributes]
+        if not lists:
+            return None
+        meshes = "".join(mesh.get_asm(enable_debug_info=True, use_local_scope=True) + "\n" for mesh in self.meshes)
+        text = f'{meshes}"{RELATIONS}"() {{{", ".join(lists)}}} : () -> () {op.location}\n'
+        return Source(self.name, text.encode())
+
+
+def parts_of(source: Source, split: bool) -> list[bytes | str]:
+    """The parts of a problem file: what stands between lines `// -----` if it is to be split, or all of it.
+
+    Raises `ReadError` for a file that does not look like one.
+    """
+    data = source.data
+    if PROBLEM.encode() not in data and not all(re.search(rb"\b" + side.encode(), data) for side in DEFAULT_NAMES):
+        message = f"holds no '{PROBLEM}'; two programs are given as BEFORE AFTER"
+        raise ReadError(ReadErrorKind.FORMAT, source.name, message)
+    return list(split_input(text_of(data, source.name))) if split else [data]
