@@ -44,7 +44,8 @@ def cli_page() -> str:
     parser = cli.parser()
     parts = [NOTICE, f"# The command `{parser.prog}`\n", f"{parser.description}\n"]
     parts.append(
-        "```\nvalidate-hlo BEFORE AFTER [options]\nvalidate-hlo --xla-dump DIR [--module RE] [options]\n```\n\n"
+        "```\nvalidate-hlo BEFORE AFTER [options]\nvalidate-hlo PROBLEM [--split-input-file] [--verify-diagnostics] [options]\n"
+        "validate-hlo --xla-dump DIR [--module RE] [options]\n```\n\n"
         "Inputs are MLIR (text or bytecode) or HLO (text or proto), also gzipped; the format is told by the content.\n"
     )
     # argparse has no public way to ask for its groups.
@@ -60,11 +61,13 @@ def cli_page() -> str:
         ("3", "NOT_PROVED: neither a proof nor a counterexample was found"),
         ("4", "UNSUPPORTED: an input contains something that is not modelled"),
         ("5", "an input cannot be read, or the two cannot belong together"),
+        ("6", "a problem file expects another verdict, or other diagnostics"),
         ("70", "internal error: a fault of the validator; a folder with both inputs and the details is named"),
     ]
     parts.append(f"## Exit codes\n\n{_table(('code', 'meaning'), codes)}")
     parts.append(
-        "Over several pairs the exit code is the worst one: 70 before 1, then 5, 4 and 3. Ctrl-C ends with 130.\n\n"
+        "Over several pairs the exit code is the worst one: 70 before 1, then 6, 5, 4 and 3. A problem of a problem file\n"
+        "whose verdict is the expected one counts as 0. Ctrl-C ends with 130.\n\n"
         "The verdict goes to stdout, one line a pair; diagnostics, counts and progress go to stderr.\n"
         "[reports.md](reports.md) tells how to read them.\n"
     )

@@ -305,9 +305,18 @@ def _report(before: Source, after: Source, options: Options, writer: Writer, com
 
 def _problems(options: Options, args: argparse.Namespace, writer: Writer, command: list[str]) -> ExitCode:
     """Validates the problems of a file; the exit code also tells whether the verdicts are as the file expects."""
+    from .read.files import check_holds_problems
+    from .run import Source
+
+    try:
+        source = Source.of_file(args.before)
+        check_holds_problems(source.data, source.name)
+    except ReadError as error:
+        _say_unreadable(error, writer)
+        return ExitCode.UNREADABLE
+
     from .problem_run import run_problems, unexpected
     from .problems import Problem
-    from .run import Source
 
     def validate(problem: Problem) -> Report | None:
         report = _report(problem.spec, problem.impl, problem.options, writer, command)
@@ -320,7 +329,6 @@ def _problems(options: Options, args: argparse.Namespace, writer: Writer, comman
     args.quiet |= verifying
     outcomes = []
     try:
-        source = Source.of_file(args.before)
         for outcome in run_problems(source, options, args.split_input_file, validate):
             outcomes.append(outcome)
             for each in () if verifying else outcome.diagnostics:

@@ -12,7 +12,8 @@ from ..dialect.verify import verify
 from .compat import ir
 from .ops.record import Theory
 from .options import Assumption, Options
-from .read.errors import ReadError, ReadErrorKind
+from .read.errors import ReadError
+from .read.files import PAIR_NAMES
 from .read.mesh_ops import MESHES
 from .read.mlir_text import parse_file, place_of, position, text_of
 from .report.report import Report
@@ -21,8 +22,6 @@ from .run import Source
 
 PROBLEM = "shardproof.problem"
 RELATIONS = "shardproof.relations"
-DEFAULT_NAMES = ("before", "after")
-"""The modules that make a problem without an operation that says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +77,11 @@ def read_problems(data: bytes | str, name: str, options: Options) -> list[Proble
         stated = [reader.stated(op) for op in ops if op.name == PROBLEM]
         if stated or not ops:
             return stated
-        if all(side in modules for side in DEFAULT_NAMES):
-            return [reader.unstated(*(modules[side] for side in DEFAULT_NAMES))]
+        if all(side in modules for side in PAIR_NAMES):
+            return [reader.unstated(*(modules[side] for side in PAIR_NAMES))]
     except ReadError as error:
         raise ProblemError([diagnostic_of(error, name)]) from None
-    message = f"no '{PROBLEM}' and no modules {' and '.join(f'@{side}' for side in DEFAULT_NAMES)}"
+    message = f"no '{PROBLEM}' and no modules {' and '.join(f'@{side}' for side in PAIR_NAMES)}"
     raise ProblemError([Diagnostic(*(position(ops[0].location) or (0, 0)), "error", message)])
 
 
@@ -175,12 +174,5 @@ class _Reader:
 
 
 def parts_of(source: Source, split: bool) -> list[bytes | str]:
-    """The parts of a problem file: what stands between lines `// -----` if it is to be split, or all of it.
-
-    Raises `ReadError` for a file that does not look like one.
-    """
-    data = source.data
-    if PROBLEM.encode() not in data and not all(re.search(rb"\b" + side.encode(), data) for side in DEFAULT_NAMES):
-        message = f"holds no '{PROBLEM}'; two programs are given as BEFORE AFTER"
-        raise ReadError(ReadErrorKind.FORMAT, source.name, message)
-    return list(split_input(text_of(data, source.name))) if split else [data]
+    """The parts of a problem file: what stands between lines `// -----` if it is to be split, or all of it."""
+    return list(split_input(text_of(source.data, source.name))) if split else [source.data]

@@ -22,6 +22,10 @@ NAME_LIMIT = 200
 """No more of a name that is no file's is repeated."""
 
 
+PAIR_NAMES = ("before", "after")
+"""Modules of these names in one file make a problem without an operation that says so."""
+
+
 class Format(enum.Enum):
     """The formats a program can come in."""
 
@@ -56,6 +60,14 @@ def load(path: str | Path) -> bytes:
         raise ReadError(ReadErrorKind.MISSING, str(path)[:NAME_LIMIT], message) from None
     except ValueError as error:
         raise ReadError(ReadErrorKind.MISSING, repr(str(path)[:NAME_LIMIT]), str(error)) from None
+
+
+def check_holds_problems(data: bytes, name: str) -> None:
+    """Refuses, before anything is loaded that could read it, an input that is certainly no problem file."""
+    named = all(re.search(rb'(?:@|sym_name = ")' + side.encode() + rb"\b", data) for side in PAIR_NAMES)
+    if not named and b"shardproof.problem" not in data:
+        message = "holds no 'shardproof.problem'; two programs are given as BEFORE AFTER"
+        raise ReadError(ReadErrorKind.FORMAT, name, message)
 
 
 def identify(data: bytes, name: str) -> Input:
