@@ -44,7 +44,8 @@ def cli_page() -> str:
     parser = cli.parser()
     parts = [NOTICE, f"# The command `{parser.prog}`\n", f"{parser.description}\n"]
     parts.append(
-        "```\nvalidate-hlo BEFORE AFTER [options]\nvalidate-hlo PROBLEM [--split-input-file] [--verify-diagnostics] [options]\n"
+        "```\nvalidate-hlo BEFORE AFTER [options]\n"
+        "validate-hlo PROBLEM [--split-input-file] [--verify-diagnostics] [options]\n"
         "validate-hlo --xla-dump DIR [--module RE] [options]\n```\n\n"
         "Inputs are MLIR (text or bytecode) or HLO (text or proto), also gzipped; the format is told by the content.\n"
     )
@@ -66,8 +67,8 @@ def cli_page() -> str:
     ]
     parts.append(f"## Exit codes\n\n{_table(('code', 'meaning'), codes)}")
     parts.append(
-        "Over several pairs the exit code is the worst one: 70 before 1, then 6, 5, 4 and 3. A problem of a problem file\n"
-        "whose verdict is the expected one counts as 0. Ctrl-C ends with 130.\n\n"
+        "Over several pairs the exit code is the worst one: 70 before 1, then 6, 5, 4 and 3. A problem of a problem\n"
+        "file whose verdict is the expected one counts as 0. Ctrl-C ends with 130.\n\n"
         "The verdict goes to stdout, one line a pair; diagnostics, counts and progress go to stderr.\n"
         "[reports.md](reports.md) tells how to read them.\n"
     )
