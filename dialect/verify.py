@@ -185,16 +185,6 @@ def _top_level(file: File, op: Any) -> Iterator[str]:
         yield f"'{op.name}' below the top of the file"
 
 
-@_rule("names-differ", "No two meshes, modules or problems of a file have one name.")
-def _names_differ(file: File, op: Any) -> Iterator[str]:
-    if op not in file.operations or "sym_name" not in op.attributes:
-        return
-    name = op.attributes["sym_name"]
-    before = file.operations[: file.operations.index(op)]
-    if any("sym_name" in other.attributes and other.attributes["sym_name"] == name for other in before):
-        yield f"a second {name}"
-
-
 @_rule(
     "one-relations",
     "A file has at most one list of relations, and none beside problems, which have their own.",
