@@ -30,7 +30,7 @@ class Case:
 def cases() -> dict[str, Case]:
     """The programs by name."""
     mesh = Mesh(np.array(jax.devices()).reshape(2, 4), ("x", "y"))
-    return {case.name: case for case in (*_collectives(mesh), *_forms(mesh), *_odd(mesh))}
+    return {case.name: case for case in (*_collectives(mesh), *_forms(mesh), *_nested(mesh), *_odd(mesh))}
 
 
 def _odd(mesh: Mesh) -> list[Case]:
@@ -218,21 +218,9 @@ def _forms(mesh: Mesh) -> list[Case]:
 
         return lax.scan(step, x @ w, None, length=3)[0]
 
-    def nested(x: Any, w: Any) -> Any:
-        @partial(jax.shard_map, mesh=mesh, in_specs=(P("x"), P()), out_specs=P("x"), axis_names={"x"})
-        def outer(x: Any, w: Any) -> Any:
-            @partial(jax.shard_map, in_specs=(P(None, "y"), P("y")), out_specs=P(), axis_names={"y"})
-            def inner(x: Any, w: Any) -> Any:
-                return lax.psum(x @ w, "y")
-
-            return inner(x, w)
-
-        return outer(x, w)
-
     pair = ((6, 8), (8, 5))
     return [
         Case("partial_manual", lambda x, w: x @ w, partly, pair),
-        Case("nested", lambda x, w: x @ w, nested, pair),
         Case("jit_inside", lambda x, w: jnp.tanh(x @ w).sum(), lambda x, w: jax.jit(rows)(x, w).sum(), pair),
         Case(
             "vmap",
@@ -244,6 +232,99 @@ def _forms(mesh: Mesh) -> list[Case]:
         Case("gradient", *_gradient(lambda x, w: x @ w, product), pair),
         Case("gradient_of_rows", *_gradient(lambda x, w: jnp.tanh(x @ w), rows), pair),
         Case("scan", scan_reference, scanned, ((6, 8), (8, 8))),
+    ]
+
+
+def _nested(mesh: Mesh) -> list[Case]:
+    """Regions inside regions: each makes some more axes manual."""
+
+    def over(axis: str, function: Callable[..., Any], into: Any, out: Any, **more: Any) -> Callable[..., Any]:
+        return jax.shard_map(function, in_specs=into, out_specs=out, axis_names={axis}, **more)
+
+    def product(inner: Callable[..., Any]) -> Callable[..., Any]:
+        """Rows over x outside, the contracted dimension over y inside."""
+
+        def outer(x: Any, w: Any) -> Any:
+            return over("y", inner, (P(None, "y"), P("y")), P(), check_vma=False)(x * 2, w) + 1
+
+        return over("x", outer, (P("x"), P()), P("x"), mesh=mesh, check_vma=False)
+
+    def columns(x: Any, w: Any) -> Any:
+        def outer(x: Any, w: Any) -> Any:
+            split = over("x", lambda x, w: jnp.tanh(x @ w), (P("x"), P()), P("x"))(x, w)
+            return lax.all_gather(split, "y", axis=1, tiled=True)
+
+        return over("y", outer, (P(), P(None, "y")), P(), mesh=mesh, check_vma=False)(x, w)
+
+    def in_a_loop(x: Any, w: Any) -> Any:
+        def outer(x: Any, w: Any) -> Any:
+            inner = over("y", lambda x, w: lax.psum(x @ w, "y"), (P(None, "y"), P("y")), P())
+            return lax.scan(lambda carry, _: (jnp.tanh(inner(carry, w)), None), x, None, length=3)[0]
+
+        return over("x", outer, (P("x"), P()), P("x"), mesh=mesh)(x, w)
+
+    def looped(x: Any, w: Any) -> Any:
+        return lax.scan(lambda carry, _: (jnp.tanh(carry @ w), None), x, None, length=3)[0]
+
+    def turned(axis: str) -> Callable[..., Any]:
+        def outer(x: Any) -> Any:
+            def inner(x: Any) -> Any:
+                return lax.ppermute(x, axis, [(d, (d + 1) % mesh.shape[axis]) for d in range(mesh.shape[axis])])
+
+            return over("y", inner, P(None, "y"), P(None, "y"), check_vma=False)(x)
+
+        return over("x", outer, P("x"), P("x"), mesh=mesh, check_vma=False)
+
+    def numbered(x: Any) -> Any:
+        """Each device of x and y adds its place in both."""
+
+        def inner(x: Any) -> Any:
+            place = lax.axis_index("x") * 4 + lax.axis_index("y")
+            return x + place.astype("float32")
+
+        def outer(x: Any) -> Any:
+            return over("y", inner, P(None, "y"), P(None, "y"))(x)
+
+        return over("x", outer, P("x"), P("x"), mesh=mesh)(x)
+
+    def sums(x: Any) -> Any:
+        """An inner sum over one axis inside an outer sum over the other."""
+
+        def outer(x: Any) -> Any:
+            part = over("y", lambda x: lax.psum(x.sum(1), "y"), P(None, "y"), P())(x)
+            return lax.psum(part.sum(0), "x")
+
+        return over("x", outer, P("x"), P(), mesh=mesh)(x)
+
+    def constant(x: Any) -> Any:
+        """The inner region takes nothing from outside that is a device's own."""
+
+        def outer(x: Any) -> Any:
+            return x + over("y", jnp.cos, P(None, "y"), P(None, "y"))(jnp.ones((3, 8), jnp.float32))
+
+        return over("x", outer, P("x"), P("x"), mesh=mesh)(x)
+
+    pair = ((6, 8), (8, 5))
+    places = np.repeat(np.arange(2), 3)[:, None] * 4.0 + np.repeat(np.arange(4), 2)[None]
+    return [
+        Case(
+            "nested",
+            lambda x, w: x * 2 @ w + 1,
+            product(lambda x, w: lax.psum(x @ w, "y")),
+            pair,
+            product(lambda x, w: x @ w),
+        ),
+        Case("nested_columns", lambda x, w: jnp.tanh(x @ w), columns, ((6, 8), (8, 12))),
+        Case("nested_in_a_loop", looped, in_a_loop, ((6, 8), (8, 8))),
+        Case("nested_ring", lambda x: jnp.roll(x, 2, axis=1), turned("y"), ((6, 8),), turned("x")),
+        Case("nested_axis_index", lambda x: x + places.astype(np.float32), numbered, ((6, 8),)),
+        Case("nested_sums", lambda x: x.sum(), sums, ((6, 8),)),
+        Case("nested_constant", lambda x: x + np.cos(np.float32(1)), constant, ((6, 8),)),
+        Case(
+            "nested_gradient",
+            *_gradient(lambda x, w: x * 2 @ w + 1, product(lambda x, w: lax.psum(x @ w, "y"))),
+            pair,
+        ),
     ]
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,8 @@ import shardproof
 from shardproof import Theory, Verdict
 from shardproof.validator import jax_compat
 from shardproof.validator.report.report import Obstacle
+
+from .partitioner import shardy
 
 
 def struct(*shape: int, dtype: str = "float32", sharding: Any = None) -> jax.ShapeDtypeStruct:
@@ -41,16 +42,6 @@ def jitted(mesh: Mesh) -> Any:
 
     shardings = ({"b": on(), "w": on(None, "y")}, on("x", None))
     return jax.jit(layer, static_argnums=2, donate_argnums=1, in_shardings=shardings)
-
-
-@contextmanager
-def shardy(on: bool) -> Iterator[None]:
-    before = jax.config.jax_use_shardy_partitioner  # type: ignore[attr-defined]
-    jax.config.update("jax_use_shardy_partitioner", on)
-    try:
-        yield
-    finally:
-        jax.config.update("jax_use_shardy_partitioner", before)
 
 
 @pytest.mark.parametrize("partitioner", ["shardy", "gspmd"])

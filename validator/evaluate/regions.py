@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..ops.annotations import hands_on
 from ..read.ir import DType, Region
 
 if TYPE_CHECKING:
@@ -50,11 +51,16 @@ _COMMUTATIVE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", 
 
 def commutative_op(region: Region) -> str | None:
     """The name of the one commutative operation a two-argument reducer applies, or None."""
-    if len(region.ops) != 1 or len(region.arguments) != 2 or len(region.results) != 1:
+    if not region.ops or len(region.arguments) != 2 or len(region.results) != 1:
         return None
-    (op,) = region.ops
+    op, *rest = region.ops
+    returned = op.results[0]
+    for copy in rest:
+        if not hands_on(copy) or copy.operands != (returned,):
+            return None
+        returned = copy.results[0]
     name = op.name.removeprefix("stablehlo.")
-    if name not in _COMMUTATIVE or op.results[0] is not region.results[0] or set(op.operands) != set(region.arguments):
+    if name not in _COMMUTATIVE or returned is not region.results[0] or set(op.operands) != set(region.arguments):
         return None
     return name
 

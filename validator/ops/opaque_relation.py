@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..read.ir import Op, TensorType, TupleType
 from ..relate.keys import frozen, frozen_attributes
-from ..relate.manual import enter, leave
+from ..relate.manual import enter, is_nested, leave
 from ..relate.rows import RowOperand, relate_rows
 from ..relate.value import AnyVal, TokenVal, TupleVal, Val
 from ..relation.build import names
@@ -90,10 +90,11 @@ def relate_custom_call(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]
     ):
         return values
     if contract is Contract.MANUAL and walk.is_original and len(tensors) == 1 == len(op.results):
-        boundary = walk.shardings.get(op.operands[0].number) if target == "SPMDFullToShardShape" else None
+        type_ = op.results[0].tensor
         if target == "SPMDFullToShardShape":
-            return [enter(walk, tensors[0], boundary, op.results[0].tensor)]
-        return [leave(walk, tensors[0], op.shardings[0] if op.shardings else None, op.results[0].tensor)]
+            return [enter(walk, tensors[0], walk.shardings.get(op.operands[0].number), type_)]
+        boundary = op.shardings[0] if op.shardings else None
+        return [leave(walk, tensors[0], boundary, type_, nested=is_nested(boundary))]
     effect = bool(op.attributes.get("has_side_effect", False))
     if contract is Contract.MANUAL or effect or types is None or len(tensors) != len(values):
         return [walk.not_modelled(r.type, f"custom call '{target}'") for r in op.results]

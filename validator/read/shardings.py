@@ -34,3 +34,22 @@ class Sharding:
     tiles: tuple[int, ...] = ()
     devices: np.ndarray | None = None
     marked: tuple[str, ...] = ()
+
+    def within(self, parts: tuple[int, ...]) -> Sharding | None:
+        """The sharding with only the `parts` major tiles of each dimension told apart, as inside manual regions.
+
+        Along a dimension manual axes come before automatic ones, so the major tiles are the manual ones. Devices that
+        differ in anything else, manual subgroups included, count as holding copies. None where the tiles do not fit.
+        """
+        if self.kind is ShardingKind.REPLICATED or self.kind is ShardingKind.MANUAL:
+            return Sharding(ShardingKind.REPLICATED, self.text) if all(count == 1 for count in parts) else None
+        subgroups = self.kind is ShardingKind.UNSUPPORTED and self.marked and set(self.marked) == {"manual"}
+        if self.devices is None or not (self.kind is ShardingKind.TILED or subgroups):
+            return None
+        if len(self.tiles) != len(parts) or any(tiles % count for tiles, count in zip(self.tiles, parts, strict=True)):
+            return None
+        rank = len(parts)
+        cut = [size for tiles, count in zip(self.tiles, parts, strict=True) for size in (count, tiles // count)]
+        order = [*range(0, 2 * rank, 2), *range(1, 2 * rank, 2), 2 * rank]
+        devices = self.devices.reshape(*cut, -1).transpose(order).reshape(*parts, -1)
+        return Sharding(ShardingKind.TILED, self.text, parts, devices)

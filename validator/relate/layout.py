@@ -91,13 +91,16 @@ def _vectors(before: Program, after: Program, count: int, further: Sequence[Shar
     for program in (before, after):
         shardings = [*further, *(p.sharding for p in program.parameters), *(r.sharding for r in program.results)]
         for region in regions(program.body):
-            shardings.extend(s for op in region.ops for s in op.shardings)
+            for op in region.ops:
+                shardings.extend(op.shardings)
+                shardings.extend(op.attributes.get("in_shardings", ()))
+                shardings.extend(op.attributes.get("out_shardings", ()))
         seen: set[str] = set()
         for sharding in shardings:
             if sharding is None or sharding.devices is None or sharding.text in seen or sharding.devices.size != count:
                 continue
             seen.add(sharding.text)
-            if sharding.kind is ShardingKind.TILED:
+            if sharding.kind is ShardingKind.TILED or "manual" in sharding.marked:
                 yield from tile_vectors(sharding)
     known: set[DeviceGroups] = set()
     for region in (*regions(before.body), *regions(after.body)):

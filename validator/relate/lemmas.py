@@ -203,7 +203,8 @@ LEMMAS = (
     Lemma(
         "leaving",
         "a logical value made of device values is, at x, what the first device that holds x has there",
-        "all devices that hold x are proved to hold the same",
+        "all devices that hold x are proved to hold the same; out of a nested region each device's value is "
+        "that of the device that differs from it in nothing but the axes of the inner region",
         Theory.EXACT,
         "relate/manual.py",
     ),

@@ -22,6 +22,7 @@ from ..relation.store import Rel
 from .atoms import Atom, AtomKind
 from .guesses import layouts_by_shape
 from .layout import layout, regions
+from .manual import is_inside, lifted
 from .outputs import compare_values
 from .value import AnyVal, Piece, Val, strongest
 
@@ -46,6 +47,8 @@ class Loop:
     carried: tuple[int, ...]
     """Positions that change; the others are the initial values throughout."""
     atoms: tuple[Atom, ...]
+    choices: tuple[Rel, ...]
+    """For each of them, which element of the atom stands for each point: the same one for points that are equal."""
     initial: tuple[Val, ...]
     condition: Val
     body: tuple[Val, ...]
@@ -73,42 +76,97 @@ def varying(op: Op) -> tuple[int, ...]:
 
 
 def _original(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
+    """The original's loop, in a manual region with what its values have in common on all devices.
+
+    Inside a region a carried value is taken to be the same along those device coordinates along which its initial
+    value is. That is lemma *loop induction* between the loop on one device and on another: it has to hold of what the
+    body gives again, and the conditions must be equal; what fails is given up, and the body is walked once more.
+    """
+    known = len(walk.context.loops)
     initial = [walk.close(value, "initial value of a loop") for value in initial]
+    shared = [_shared_along(walk, value) for value in initial]
+    while True:
+        loop, counters = _walked(walk, op, initial, shared)
+        if loop is None and walk.inner is not None and walk.builder is not walk.inner:
+            # the body asks for the devices, though nothing that comes in does
+            walk.builder = walk.inner
+            initial = [value for value in (lifted(walk, v, walk.inner) for v in initial) if isinstance(value, Val)]
+            shared = [_shared_along(walk, value) for value in initial]
+        elif loop is None:
+            return _refuse(walk, op, "a loop that carries tokens or tuples")
+        else:
+            everywhere = _shared_along(walk, loop.condition)
+            kept = [s & everywhere for s in shared]
+            for k, value in zip(loop.carried, loop.body, strict=True):
+                kept[k] &= _shared_along(walk, value)
+            if all(kept[k] == shared[k] for k in loop.carried):
+                break
+            shared = kept
+        del walk.context.loops[known:]
+    walk.context.loops.append((loop, counters))
+    output: list[AnyVal] = list(initial)
+    for k, atom, choice in zip(loop.carried, loop.results, loop.choices, strict=True):
+        output[k] = Val(initial[k].type, (Piece(atom, choice),), walk.points(initial[k].type))
+    return output
+
+
+def _walked(
+    walk: Walk, op: Op, initial: list[Val], shared: Sequence[frozenset[int]]
+) -> tuple[Loop | None, dict[int, tuple[int, int]]]:
+    """The loop by one walk of its regions and its counters; None where it carries what cannot be related."""
     carried = varying(op)
-    atoms: list[Atom] = []
+    values = [_named(walk, initial[k].type, f"carried {op.results[k].name}", shared[k]) for k in carried]
+    atoms = [value.pieces[0].atom for value in values]
     arguments: list[AnyVal] = list(initial)
-    for k in carried:
-        value = _named(walk, initial[k].type, f"carried {op.results[k].name}")
-        atoms.append(value.pieces[0].atom)
+    for k, value in zip(carried, values, strict=True):
         arguments[k] = value
     condition = _region(walk, op, 0, arguments)[0]
-    counters = _counter_ranges(op, carried, atoms, initial, condition, walk)
+    single = [k for k in carried if not initial[k].type.rank and len(shared[k]) == len(walk.mesh.sizes)]
+    counters = _counter_ranges(op, carried, atoms, initial, condition, walk, single)
     with walk.context.bounded(counters):
         body = _region(walk, op, 1, arguments)
-    if not isinstance(condition, Val) or any(not isinstance(body[k], Val) for k in carried):
-        return _refuse(walk, op, "a loop that carries tokens or tuples")
-    results = [_named(walk, initial[k].type, f"loop result {op.results[k].name}") for k in carried]
+    inside = {is_inside(value) for value in (condition, *(body[k] for k in carried), *(initial[k] for k in carried))}
+    if not isinstance(condition, Val) or any(not isinstance(body[k], Val) for k in carried) or len(inside) > 1:
+        return None, {}
+    results = [_named(walk, initial[k].type, f"loop result {op.results[k].name}", shared[k]) for k in carried]
     loop = Loop(
         op,
         carried,
         tuple(atoms),
+        tuple(value.pieces[0].rel for value in values),
         tuple(initial),
         walk.close(condition, "condition of a loop"),
         tuple(value for k in carried if isinstance(value := body[k], Val)),
         tuple(result.pieces[0].atom for result in results),
     )
-    walk.context.loops.append((loop, counters))
-    output: list[AnyVal] = list(initial)
-    for k, result in zip(carried, results, strict=True):
-        output[k] = result
-    return output
+    return loop, counters
 
 
-def _named(walk: Walk, type_: TensorType, label: str) -> Val:
-    points = walk.points(type_)
+def _shared_along(walk: Walk, value: Val) -> frozenset[int]:
+    """Device coordinates along which a value of a manual region is the same on all devices."""
+    if not is_inside(value):
+        return frozenset()
+    found = []
+    for digit in range(value.domain.arity - value.type.rank):
+        chosen = walk.set_coordinate(value.domain, digit, 0)
+        if chosen is not None and all(
+            walk.store.equal(walk.store.compose(chosen, piece.rel), piece.rel) for piece in value.pieces
+        ):
+            found.append(digit)
+    return frozenset(found)
+
+
+def _named(walk: Walk, type_: TensorType, label: str, shared: frozenset[int]) -> Val:
+    """A new term for a value, which is the same along the `shared` device coordinates."""
+    points, store = walk.points(type_), walk.store
+    choice = store.identity_on(points)
+    for digit in shared:
+        there = walk.set_coordinate(points, digit, 0)
+        assert there is not None
+        choice = store.compose(choice, there)
     atom = walk.context.atoms.fresh(AtomKind.NAMED, type_.dtype, points.arity, (), label=label)
     walk.note_fresh(atom)
-    return Val(type_, (Piece(atom, walk.store.identity_on(points)),), points)
+    return Val(type_, (Piece(atom, choice),), points)
 
 
 def _region(walk: Walk, op: Op, number: int, arguments: Sequence[AnyVal]) -> list[AnyVal]:
@@ -120,9 +178,19 @@ def _region(walk: Walk, op: Op, number: int, arguments: Sequence[AnyVal]) -> lis
 
 
 def _counter_ranges(
-    op: Op, carried: Sequence[int], atoms: Sequence[Atom], initial: Sequence[Val], condition: AnyVal, walk: Walk
+    op: Op,
+    carried: Sequence[int],
+    atoms: Sequence[Atom],
+    initial: Sequence[Val],
+    condition: AnyVal,
+    walk: Walk,
+    single: Sequence[int],
 ) -> dict[int, tuple[int, int]]:
-    """By atom number: the range inside the body of each counter that lemma *counter range* applies to."""
+    """By atom number: the range inside the body of each counter that lemma *counter range* applies to.
+
+    `single` are the positions of carried values that are one element on all devices: the test of one of several
+    elements says nothing of the others.
+    """
     if not isinstance(condition, Val) or len(condition.pieces) != 1:
         return {}
     test = condition.pieces[0].atom
@@ -134,10 +202,9 @@ def _counter_ranges(
     counter, limit = test.operands
     if counter not in atoms or limit.kind is not AtomKind.CONSTANT or not isinstance(limit.data, tuple):
         return {}
-    if counter.arity or not counter.dtype.is_integer:
-        # the test of one element says nothing of the others
-        return {}
     position = carried[atoms.index(counter)]
+    if position not in single or not counter.dtype.is_integer:
+        return {}
     start = walk.store.constant_range(initial[position].pieces[0].rel)
     if (
         initial[position].pieces[0].atom.kind is not AtomKind.INTEGER
@@ -242,8 +309,8 @@ def _pair(
         if not failing:
             theory = strongest([theory, *(theories[position, rel] for position, rel in enumerate(rels))])
             return [
-                Val(initial[k].type, (Piece(atom, rel),), walk.store.domain(rel), theory=theory)
-                for k, atom, rel in zip(carried, loop.results, rels, strict=True)
+                Val(initial[k].type, (Piece(atom, read),), walk.store.domain(rel), theory=theory)
+                for k, atom, rel, read in zip(carried, loop.results, rels, _read(walk, loop, rels), strict=True)
             ]
         progress = False
         for position in failing:
@@ -253,6 +320,11 @@ def _pair(
         if not progress:
             return None
     return None
+
+
+def _read(walk: Walk, loop: Loop, rels: Sequence[Rel]) -> list[Rel]:
+    """Which element of each carried value's atom the device's points hold, from how they read the original's points."""
+    return [walk.store.compose(rel, choice) for rel, choice in zip(rels, loop.choices, strict=True)]
 
 
 def _guesses(walk: Walk, loop: Loop, position: int, value: Val) -> Iterator[Rel]:
@@ -275,10 +347,12 @@ def _guesses(walk: Walk, loop: Loop, position: int, value: Val) -> Iterator[Rel]
             seen.append(rel)
             yield rel
     start = loop.initial[loop.carried[position]]
+    standing = walk.store.range(loop.choices[position])
     for mine in value.pieces:
         for theirs in start.pieces:
             if mine.atom is theirs.atom and theirs.rel.arity_out:
-                rel = walk.store.compose(mine.rel, walk.store.reverse(theirs.rel))
+                back = walk.store.reverse(walk.store.restrict(theirs.rel, standing))
+                rel = walk.store.compose(mine.rel, back)
                 if walk.store.single_valued(rel) and rel not in seen:
                     seen.append(rel)
                     yield rel
@@ -306,8 +380,8 @@ def _check(
     """Positions at which the induction step fails (all of them if the condition does), and the theory it needs."""
     store = walk.store
     arguments: list[AnyVal] = list(initial)
-    for k, atom, rel in zip(carried, loop.atoms, rels, strict=True):
-        arguments[k] = Val(initial[k].type, (Piece(atom, rel),), store.domain(rel))
+    for k, atom, rel, read in zip(carried, loop.atoms, rels, _read(walk, loop, rels), strict=True):
+        arguments[k] = Val(initial[k].type, (Piece(atom, read),), store.domain(rel))
     everywhere = list(range(len(carried)))
     condition = _region(walk, op, 0, arguments)[0]
     if not isinstance(condition, Val):

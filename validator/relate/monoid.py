@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 
+from ..ops.annotations import hands_on
 from ..read.ir import DType, Op, Region
 
 
@@ -64,7 +65,7 @@ def monoid_of_region(region: Region) -> Monoid | None:
     op: Op = region.ops[0]
     returned = op.results[0] if len(op.results) == 1 else None
     for copy in region.ops[1:]:
-        if copy.name not in ("mhlo.copy", "stablehlo.optimization_barrier") or copy.operands != (returned,):
+        if not hands_on(copy) or copy.operands != (returned,):
             return None
         returned = copy.results[0]
     monoid = _BY_OP.get(op.name)

@@ -72,6 +72,8 @@ class Walk:
     """By atom number: constructs that are not modelled and the value that stands for them."""
     inner: Builder | None = None
     """For an original that itself runs on devices: builds the points of its manual regions."""
+    inside: bool = False
+    """Whether the walk is in the body of an `sdy.manual_computation`."""
     shardings: dict[int, Sharding | None] = field(default_factory=dict)
     """The sharding that the program names for a value, where it names one."""
     op: Op | None = None
