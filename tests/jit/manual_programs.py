@@ -319,7 +319,7 @@ def _nested(mesh: Mesh) -> list[Case]:
         Case("nested_ring", lambda x: jnp.roll(x, 2, axis=1), turned("y"), ((6, 8),), turned("x")),
         Case("nested_axis_index", lambda x: x + places.astype(np.float32), numbered, ((6, 8),)),
         Case("nested_sums", lambda x: x.sum(), sums, ((6, 8),)),
-        Case("nested_constant", lambda x: x + np.cos(np.float32(1)), constant, ((6, 8),)),
+        Case("nested_constant", lambda x: x + jnp.cos(jnp.ones((6, 8), jnp.float32)), constant, ((6, 8),)),
         Case(
             "nested_gradient",
             *_gradient(lambda x, w: x * 2 @ w + 1, product(lambda x, w: lax.psum(x @ w, "y"))),
