@@ -97,6 +97,10 @@ def parser() -> argparse.ArgumentParser:
     )
     proof.add_argument("--timeout", type=_seconds, metavar="S", help="give up on a pair after S seconds")
     proof.add_argument(
+        "--memory-limit", type=_count, metavar="MB", help="give up on a pair that takes more than MB megabytes"
+    )
+    proof.add_argument("--node-limit", type=_count, metavar="N", help="how many nodes one e-graph may have")
+    proof.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of the search for counterexamples (default: %(default)s)"
     )
 
@@ -174,6 +178,8 @@ def _run(arguments: list[str]) -> int:
         theory=Theory(args.theory),
         assumptions=_assumptions(args),
         timeout=args.timeout,
+        memory_limit=args.memory_limit,
+        node_limit=args.node_limit,
         seed=args.seed,
     )
     with ExitStack() as stack:
@@ -192,7 +198,14 @@ def _run(arguments: list[str]) -> int:
             _say_unreadable(error, writer)
             writer.close()
             return ExitCode.UNREADABLE
-        codes = [_validate(pair, options, args, writer, [PROGRAM, *arguments]) for pair in pairs]
+        try:
+            codes = [_validate(pair, options, args, writer, [PROGRAM, *arguments]) for pair in pairs]
+        except KeyboardInterrupt as stop:
+            # what was proved until then is worth saying
+            if (report := getattr(stop, "report", None)) is not None:
+                _say(report, args, writer)
+            writer.close()
+            raise
         writer.close()
     if len(codes) > 1 and not args.quiet:
         _say_counts(codes)
@@ -391,6 +404,16 @@ def _pattern(text: str) -> str:
     except re.error as error:
         raise argparse.ArgumentTypeError(f"'{text}' is not a regular expression: {error}") from None
     return text
+
+
+def _count(text: str) -> int:
+    try:
+        count = int(text)
+    except ValueError:
+        count = 0
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive whole number")
+    return count
 
 
 def _seconds(text: str) -> float:

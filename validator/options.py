@@ -25,13 +25,16 @@ class Assumption(enum.Enum):
 class Options:
     """One validation's settings. `theory` is the weakest arithmetic the user accepts as a proof.
 
-    `timeout` is in seconds, for reading and proving together; None sets no limit. `seed` starts the input generator of
-    the reference evaluator; it can change which counterexample is found, never a proof. `relations` is a relation file:
-    how parameters and results relate where the programs' shardings do not say so.
+    `timeout` is in seconds, for reading and proving together, `memory_limit` in MB, of the process that does both; None
+    sets no limit. `node_limit` bounds the nodes of the e-graph, None leaves its own bound. `seed` starts the input
+    generator of the reference evaluator; it can change which counterexample is found, never a proof. `relations` is a
+    relation file: how parameters and results relate where the programs' shardings do not say so.
     """
 
     theory: Theory = Theory.REASSOCIATED
     assumptions: frozenset[Assumption] = frozenset()
     timeout: float | None = None
+    memory_limit: int | None = None
+    node_limit: int | None = None
     seed: int = 0
     relations: Source | None = None

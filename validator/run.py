@@ -1,16 +1,14 @@
-"""From two inputs to a report: reading, proving, and the hard time limit."""
+"""From two inputs to a report: reading and proving, in this process or, under limits, in one that can be ended."""
 
 from __future__ import annotations
 
-import os
-import pickle
-import signal
-import subprocess
-import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from .course import Course
 from .options import Options
 from .read.errors import ReadError, ReadErrorKind
 from .read.files import load
@@ -18,9 +16,6 @@ from .read.files import load
 if TYPE_CHECKING:
     from .read.ir import Program
     from .report.report import Report
-
-_GRACE = 1.0
-"""Seconds past the limit that a child gets to stop by itself, with a report that says where it stood."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,36 +44,42 @@ def summary_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
-def validate_sources(before: Source, after: Source, options: Options) -> Report:
-    """Reads and validates one pair; with a time limit in a child process, since not everything below can be stopped.
+def validate_sources(before: Source, after: Source, options: Options, course: Course | None = None) -> Report:
+    """Reads and validates one pair; with limits in a process of its own, since not everything below can be stopped.
 
-    Raises `ReadError` for an input that cannot be read. What is well formed but not modelled is a verdict, UNSUPPORTED.
+    Raises `ReadError` for an input that cannot be read, and `Interrupted` on Ctrl-C. What is well formed but not
+    modelled is a verdict, UNSUPPORTED. `course` hears how far the validation is.
     """
-    if options.timeout is None:
-        return validate_here(before, after, options)
-    names = (before.name, after.name)
-    return _validate_in_child((before, after, options), names, options, options.timeout)
+    if _limited(options):
+        from .worker import validate_limited
+
+        return validate_limited(before, after, options, course)
+    with _interruptible(before.name, after.name, options, course) as inner:
+        return validate_here(before, after, options, inner)
 
 
-def validate_read(before: Program, after: Program, options: Options) -> Report:
+def validate_read(before: Program, after: Program, options: Options, course: Course | None = None) -> Report:
     """`validate_sources` for programs that have been read already."""
-    if options.timeout is None:
-        from .validate import validate_programs
+    if _limited(options):
+        from .worker import prove_limited
 
-        return validate_programs(before, after, options)
-    names = (before.source, after.source)
-    return _validate_in_child((before, after, options), names, options, options.timeout)
+        return prove_limited(before, after, options, course)
+    from .validate import validate_programs
+
+    with _interruptible(before.source, after.source, options, course) as inner:
+        return validate_programs(before, after, options, inner)
 
 
-def validate_here(before: Source, after: Source, options: Options) -> Report:
+def validate_here(before: Source, after: Source, options: Options, course: Course | None = None) -> Report:
     """`validate_sources` in this process, without a hard limit."""
     from .read.program import read_pair
     from .report.report import Obstacle, Report
     from .report.verdict import Verdict
 
+    course = course or Course()
     start = time.monotonic()
     try:
-        spec, implementation = read_pair(before.data, after.data, names=(before.name, after.name))
+        spec, implementation = read_pair(before.data, after.data, names=(before.name, after.name), course=course)
     except ReadError as error:
         if error.kind is not ReadErrorKind.UNSUPPORTED:
             raise
@@ -92,64 +93,22 @@ def validate_here(before: Source, after: Source, options: Options) -> Report:
         )
     from .validate import validate_programs
 
-    report = validate_programs(spec, implementation, options)
+    report = validate_programs(spec, implementation, options, course)
     return replace(report, stats=replace(report.stats, seconds=time.monotonic() - start))
 
 
-def _validate_in_child(request: object, names: tuple[str, str], options: Options, timeout: float) -> Report:
-    start = time.monotonic()
-    # A fresh interpreter rather than a fork: the caller may hold JAX's threads. -P keeps the working directory from
-    # shadowing modules.
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", f"{__package__}.child"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        env={**os.environ, "SHARDPROOF": "off"},
-    )
+def _limited(options: Options) -> bool:
+    return options.timeout is not None or options.memory_limit is not None
+
+
+@contextmanager
+def _interruptible(before: str, after: str, options: Options, course: Course | None) -> Iterator[Course]:
+    """A course that is recorded, so that Ctrl-C leaves a report on what was proved until then."""
+    from .partial import Interrupted, Record, watched
+    from .report.report import Obstacle
+
+    record = Record(before, after, options)
     try:
-        out, err = process.communicate(pickle.dumps(request), timeout=timeout + _GRACE)
-    except subprocess.TimeoutExpired:
-        return _timed_out(names, options, time.monotonic() - start)
-    finally:
-        _kill(process)
-    if process.returncode != 0:
-        raise InternalError(_death(process.returncode), err.decode(errors="replace"))
-    sys.stderr.write(err.decode(errors="replace"))
-    match pickle.loads(out):
-        case ("report", report):
-            return report
-        case ("unreadable", kind, where, message):
-            raise ReadError(kind, where, message)
-        case ("fault", summary, details):
-            raise InternalError(summary, details)
-        case reply:
-            raise InternalError(f"the validating process answered {reply!r}", "")
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends the child and whatever it started; the session of its own makes its group known."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
-def _death(code: int) -> str:
-    if code < 0:
-        return f"the validating process died of {signal.Signals(-code).name}"
-    return f"the validating process ended with code {code}"
-
-
-def _timed_out(names: tuple[str, str], options: Options, seconds: float) -> Report:
-    from .report.report import Obstacle, Report, Stats
-    from .report.verdict import Verdict
-
-    return Report(
-        *names,
-        Verdict.NOT_PROVED,
-        assumptions=tuple(options.assumptions),
-        obstacle=Obstacle.TIMEOUT,
-        message=f"no verdict within {options.timeout:g} s",
-        stats=Stats(seconds=seconds),
-    )
+        yield watched(record, course or Course())
+    except KeyboardInterrupt:
+        raise Interrupted(record.report(Obstacle.INTERRUPTED)) from None

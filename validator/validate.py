@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 
+from .course import Course, Known, Phase, Settled
 from .evaluate.compare import Counterexample
 from .evaluate.cone import search
 from .evaluate.errors import EvaluationError
@@ -36,34 +37,62 @@ least for this long: most of their parts are too large as well."""
 _THEORIES = tuple(Theory)
 
 
-def validate_programs(before: Program, after: Program, options: Options) -> Report:
+def validate_programs(before: Program, after: Program, options: Options, course: Course | None = None) -> Report:
     """Decide whether each device of `after` computes its shard of `before`, for all inputs.
 
     What a shard is follows from the programs' shardings and, before these, from the relation file of the options;
-    raises `ReadError` for one that does not fit the programs.
+    raises `ReadError` for one that does not fit the programs. `course` has the deadline and hears how far this is;
+    without one, the time limit of the options starts now.
     """
-    before, after = fold_scalars(before), fold_scalars(after)
     start = time.monotonic()
-    deadline = None if options.timeout is None else start + options.timeout
+    if course is None:
+        course = Course(None if options.timeout is None else start + options.timeout)
+    before, after = fold_scalars(before), fold_scalars(after)
+    course.tell(Known(tuple(result.label for result in before.results)))
     relations, relation_notes = _relations(before, after, options)
     in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
     decision: Decision | None = None
     for theory in (Theory.REASSOCIATED, Theory.REAL) if options.theory is Theory.REAL else (options.theory,):
         # the laws of the reals lead some terms away from what the weaker theory finds: it is tried first
         found = decide(
-            before, after, deadline=deadline, assume_in_bounds=in_bounds, accepted=theory, relations=relations
+            before,
+            after,
+            deadline=course.deadline,
+            assume_in_bounds=in_bounds,
+            accepted=theory,
+            relations=relations,
+            course=course,
+            node_limit=options.node_limit,
         )
         if decision is None or _proofs(found) > _proofs(decision):
             decision = found
         if _proofs(decision) == len(before.results):
             break
     assert decision is not None
-    outputs = [_output(k, before, after, decision, options.theory) for k in range(len(before.results))]
-    counterexample, notes = None, tuple(before.notes) + tuple(after.notes) + relation_notes + decision.notes
-    if unproved := [k for k in range(len(outputs)) if _open(decision, k)]:
-        counterexample, why_not = _search(before, after, relations, unproved, options, start, deadline)
+    notes = tuple(before.notes) + tuple(after.notes) + relation_notes + decision.notes
+    unproved = [k for k in range(len(before.results)) if _open(decision, k)]
+    counterexample = None
+    if unproved and decision.node_limit_met:
+        notes += ("the e-graph met its limit of nodes: a higher one may find a proof",)
+    if unproved:
+        course.tell(Settled(_report(before, after, decision, options, None, notes, start)))
+        course.enter(Phase.SEARCHING)
+        counterexample, why_not = _search(before, after, relations, unproved, options, start, course.deadline)
         notes += (why_not,) if why_not else ()
-    check_proofs(before, after, relations, [k for k in range(len(outputs)) if k not in unproved], options)
+    check_proofs(before, after, relations, [k for k in range(len(before.results)) if k not in unproved], options)
+    return _report(before, after, decision, options, counterexample, notes, start)
+
+
+def _report(
+    before: Program,
+    after: Program,
+    decision: Decision,
+    options: Options,
+    counterexample: Counterexample | None,
+    notes: tuple[str, ...],
+    start: float,
+) -> Report:
+    outputs = [_output(k, before, after, decision, options.theory) for k in range(len(before.results))]
     if counterexample is not None:
         k = counterexample.result
         message = outputs[k].message or "differs from the before program"
@@ -120,6 +149,9 @@ def _output(k: int, before: Program, after: Program, decision: Decision, accepte
         return OutputReport(k, label, Verdict.UNSUPPORTED, None, location, f"{decision.missing[k]} is not modelled")
     if decision.out_of_time:
         return OutputReport(k, label, Verdict.NOT_PROVED, None, location, "the time limit was reached")
+    if decision.out_of_patience and comparison is None:
+        message = "not reached: the walk was given up, long after the first value without a relation"
+        return OutputReport(k, label, Verdict.NOT_PROVED, None, location, message)
     reason = comparison.reason if comparison is not None else "not compared"
     return OutputReport(k, label, Verdict.NOT_PROVED, None, location, f"result {k} {reason}")
 

@@ -20,7 +20,7 @@ def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
 
     def behave(body: str) -> None:
         lines = ["import os, sys, time", "from shardproof.validator import run"]
-        lines += ["def validate_here(before, after, options):"]
+        lines += ["def validate_here(before, after, options, course):"]
         lines += [f"    {line}" for line in body.splitlines()]
         lines += ["run.validate_here = validate_here"]
         (tmp_path / "sitecustomize.py").write_text("\n".join(lines))
@@ -36,7 +36,7 @@ def test_a_child_that_hangs_is_ended(child):
     report = validate_sources(BEFORE, AFTER, Options(timeout=0.5))
     assert time.monotonic() - start < 0.5 + 2
     assert (report.verdict, report.obstacle) == (Verdict.NOT_PROVED, Obstacle.TIMEOUT)
-    assert report.message == "no verdict within 0.5 s"
+    assert report.message == "no verdict within 0.5 s, stopped while starting"
     assert report.stats.seconds >= 0.5
 
 

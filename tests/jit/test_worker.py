@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -59,6 +60,8 @@ def test_a_process_that_dies_is_told_and_replaced(worker: Worker):
 
 
 def test_a_fault_is_told_with_its_traceback(worker: Worker):
+    double = _program(lambda x: x * 2)
+    bodiless = replace(double, body=None)  # type: ignore[arg-type]
     with pytest.raises(InternalError, match="AttributeError") as caught:
-        worker.prove(None, None, Options(timeout=60))  # type: ignore[arg-type]
+        worker.prove(double, bodiless, Options(timeout=60))
     assert "Traceback" in caught.value.details

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import compat
 from ..compat import ir
+from ..course import Course, Phase
 from . import hlo_module, hlo_text, wire
 from .bytecode import check_bytecode
 from .convert import Converted, Converter
@@ -36,18 +37,22 @@ def read_program(source: Any, *, name: str | None = None) -> Program:
 
 
 def read_pair(
-    before: Any, after: Any, *, names: tuple[str | None, str | None] = (None, None)
+    before: Any, after: Any, *, names: tuple[str | None, str | None] = (None, None), course: Course | None = None
 ) -> tuple[Program, Program]:
     """Reads two programs and refuses them if they cannot be compared.
 
-    Where one file tells no device counts, the other's are taken for it. `names` replace the paths in messages.
+    Where one file tells no device counts, the other's are taken for it. `names` replace the paths in messages;
+    `course` hears which one is read.
     """
+    course = course or Course()
     # Standard input can be read once only, and either file may have to be read again.
     left, right = (load(source) if _is_stdin(source) else source for source in (before, after))
     left_name, right_name = (
         name or ("stdin" if _is_stdin(source) else None) for name, source in zip(names, (before, after), strict=True)
     )
+    course.enter(Phase.READING_BEFORE)
     first, first_stated = _read(left, left_name, None)
+    course.enter(Phase.READING_AFTER)
     second, second_stated = _read(right, right_name, None)
     first_counts, second_counts = _counts(first), _counts(second)
     if first_counts != second_counts:

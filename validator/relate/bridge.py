@@ -39,6 +39,8 @@ class Bridge:
 
     context: Context
     accepted: Theory
+    node_limit: int | None = None
+    """Nodes of one e-graph; None leaves it its own bound."""
     graphs: dict[Theory, _Graph] = field(default_factory=dict)
     originals: dict[Hashable, list[Atom]] = field(default_factory=dict)
     """The original's lifted atoms, by element type and the atoms they read."""
@@ -81,7 +83,8 @@ class Bridge:
             term = graph.term(atom)
             pairs = [(other, match, graph.read(other, match, graph.space(atom))) for other, match in options]
             report = graph.terms.saturate(theory)
-            self.stop = report.stop.value
+            if not self.limited:
+                self.stop = report.stop.value
             for name, count in report.fired.items():
                 self.fired[name] = self.fired.get(name, 0) + count
             for other, match, read in pairs:
@@ -90,6 +93,13 @@ class Bridge:
             if theory is self.accepted:
                 return None
         return None
+
+    @property
+    def limited(self) -> bool:
+        """Whether some run met the bound on nodes, so that more of them might give more equalities."""
+        from ..egraph.outcome import StopReason
+
+        return self.stop == StopReason.NODE_LIMIT.value
 
     def _signature(self, atom: Atom) -> Hashable:
         """What two equal terms must share to be compared: type and the leaves they read, constants aside."""
@@ -118,7 +128,7 @@ class Bridge:
     def _graph(self, theory: Theory) -> _Graph:
         found = self.graphs.get(theory)
         if found is None:
-            found = self.graphs[theory] = _Graph(self.context, theory)
+            found = self.graphs[theory] = _Graph(self.context, theory, self.node_limit)
         return found
 
 
@@ -165,14 +175,16 @@ def _read(atom: Atom) -> list[tuple[Atom, Rel]]:
 class _Graph:
     """One e-graph and the atoms in it."""
 
-    def __init__(self, context: Context, theory: Theory) -> None:
+    def __init__(self, context: Context, theory: Theory, node_limit: int | None) -> None:
         from ..egraph.algebra import TermType
         from ..egraph.graph import TermGraph
+        from ..egraph.outcome import Limits
 
         self._context = context
         self._store = context.store
         self._algebra = _Algebra(context.store)
-        self.terms: TermGraph = TermGraph(self._algebra, theory)
+        limits = Limits() if node_limit is None else Limits(nodes=node_limit)
+        self.terms: TermGraph = TermGraph(self._algebra, theory, limits)
         self._known: dict[int, int] = {}
         self._spaces = Spaces(context.store)
         self._type = TermType

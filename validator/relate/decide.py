@@ -6,6 +6,7 @@ import time
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
+from ..course import Advanced, Course, Phase, Proved
 from ..ops.record import Theory
 from ..read.errors import ReadError, ReadErrorKind
 from ..read.ir import Op, Program
@@ -25,6 +26,7 @@ from .outputs import Comparison, compare_result
 from .reals import Reals
 from .value import AnyVal, Piece, Val
 from .walk import DEVICE_NUMBERS, Origin, Walk, WalkTimeoutError
+from .watcher import Watcher
 
 MIN_PATIENCE = 5.0
 REAL_PATIENCE = 60.0
@@ -62,8 +64,16 @@ class Decision:
     original: Walk
     device: Walk
     out_of_time: bool = False
+    """The time limit was reached."""
+    out_of_patience: bool = False
+    """The walk was given up, long after the first value without a relation."""
     notes: tuple[str, ...] = ()
     """What a report has to say of the relations."""
+
+    @property
+    def node_limit_met(self) -> bool:
+        bridge = self.device.context.bridge
+        return bridge is not None and bridge.limited
 
 
 def decide(
@@ -74,13 +84,16 @@ def decide(
     assume_in_bounds: bool,
     accepted: Theory = Theory.REASSOCIATED,
     relations: Relations = NO_RELATIONS,
+    course: Course | None = None,
+    node_limit: int | None = None,
 ) -> Decision:
     """Relate both programs. `None` for a result means that time ran out before it was reached.
 
-    `relations` stand before what the programs' shardings say of parameters and results.
+    `relations` stand before what the programs' shardings say of parameters and results. `course` hears how far this is.
     """
+    course = course or Course()
     context = Context(assume_in_bounds=assume_in_bounds)
-    context.bridge = Bridge(context, accepted)
+    context.bridge = Bridge(context, accepted, node_limit)
     context.reals = Reals(context) if accepted is Theory.REAL else None
     original = Walk(context, Builder(context.store, NO_DEVICES), True, deadline)
     mesh = mesh_for(before, after, relations.shardings, device_vectors(relations, after.num_devices))
@@ -100,8 +113,17 @@ def decide(
     for spec, implementation, rel in zip(before.results, after.results, demands, strict=True):
         if not isinstance(rel, str):
             _remember_layout(device, spec.value.tensor.shape, implementation.value.tensor.shape, rel)
+
+    def early(number: int) -> Comparison | None:
+        want, have = (walk.env[p.results[number].value.number] for walk, p in ((original, before), (device, after)))
+        shape = after.results[number].value.tensor.shape
+        demanded = _same_place(device, want, shape) if stages else demands[number]
+        return _result(original, device, demanded, want, have, early=True)[0]
+
+    watcher = Watcher(course, after, early)
     try:
         start = time.monotonic()
+        watcher.before(original, before)
         expected = original.run(before, _own_parameters(original, before))
     except WalkTimeoutError:
         return Decision(nothing, blocked, nothing, original, device, out_of_time=True)
@@ -111,12 +133,16 @@ def decide(
         given = _own_parameters(device, after)
     else:
         given = _device_parameters(original, device, before, after, relations)
-    out_of_time = False
+    stopped = False
+    watcher.after(device)
     try:
         actual: list[AnyVal | None] = [*device.run(after, given)]
     except WalkTimeoutError:
-        out_of_time = True
+        stopped = True
         actual = [device.env.get(result.value.number) for result in after.results]
+    device.watch = None
+    out_of_time = stopped and deadline is not None and time.monotonic() > deadline
+    course.enter(Phase.COMPARING, len(after.results))
     comparisons: list[Comparison | None] = []
     missing, stops = [], []
     unmodelled, made = _Earliest(original.unsupported, device.unsupported), _Earliest(device.origins)
@@ -131,6 +157,10 @@ def decide(
         demanded = _same_place(device, want, implementation.value.tensor.shape) if stages else rel
         comparison, problem = _result(original, device, demanded, want, have)
         comparisons.append(comparison)
+        if comparison is not None and comparison.proved:
+            course.tell(Proved(number, comparison.theory))
+        if course.due():
+            course.tell(Advanced(number))
         roots = () if comparison is None or comparison.proved else _roots(comparison, have)
         problem = problem or _unsupported(original, device, unmodelled.of(roots))
         if comparison is None or not comparison.proved:
@@ -143,7 +173,10 @@ def decide(
             op = departure(original, device, before, after, number) if moves_sought <= MAX_MOVES_SOUGHT else None
             stops.append(_earlier(_stop(device, made.of(roots), comparison), op, after))
     notes = tuple(_partly_judged(device, after, relations, demands))
-    return Decision(tuple(comparisons), tuple(missing), tuple(stops), original, device, out_of_time, notes)
+    out_of_patience = stopped and not out_of_time
+    return Decision(
+        tuple(comparisons), tuple(missing), tuple(stops), original, device, out_of_time, out_of_patience, notes
+    )
 
 
 def _partly_judged(device: Walk, after: Program, relations: Relations, demands: list[Rel | str]) -> Iterator[str]:
@@ -272,7 +305,7 @@ def _remember_layout(device: Walk, shape: tuple[int, ...], local: tuple[int, ...
 
 
 def _result(
-    original: Walk, device: Walk, demanded: Rel | str, want: AnyVal, have: AnyVal
+    original: Walk, device: Walk, demanded: Rel | str, want: AnyVal, have: AnyVal, *, early: bool = False
 ) -> tuple[Comparison | None, str]:
     if not isinstance(want, Val) or not isinstance(have, Val):
         return None, "a result that is no tensor"
@@ -283,7 +316,7 @@ def _result(
     if isinstance(demanded, str):
         return None, f"result {demanded}"
     try:
-        return compare_result(original, device, want, have, demanded), ""
+        return compare_result(original, device, want, have, demanded, early=early), ""
     except RelationLimitError as limit:
         return Comparison(False, want.theory, f"too complex to compare: {limit}"), ""
 

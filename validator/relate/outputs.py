@@ -29,10 +29,15 @@ class Comparison:
     """Atoms of the partitioned program's value at points that are not proved."""
 
 
-def compare_result(original: Walk, device: Walk, expected: Val, actual: Val, demanded: Rel) -> Comparison:
-    """Whether the device's value holds, at every point of the demanded relation, the original's element there."""
+def compare_result(
+    original: Walk, device: Walk, expected: Val, actual: Val, demanded: Rel, *, early: bool = False
+) -> Comparison:
+    """Whether the device's value holds, at every point of the demanded relation, the original's element there.
+
+    `early` only takes the values as they are, which changes nothing for the rest of a walk.
+    """
     plain = _compare(device, expected, actual, demanded)
-    if plain.proved:
+    if plain.proved or early:
         return plain
     # either side may have been given a name by a later op of the original
     expected, actual = resolve(original, expected), resolve(device, actual, partly=True)

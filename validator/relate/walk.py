@@ -7,7 +7,7 @@ device coordinates, and the one that names terms. How each op relates is told by
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +40,8 @@ MAX_PIECES = 96
 KNOWN_ELEMENTS = 8
 """Integer values of at most this many elements a device that depend on no input are computed, not related."""
 
+_WATCH_EVERY = 64
+"""Ops between two calls of what watches a walk."""
 
 DEVICE_NUMBERS = frozenset({"stablehlo.partition_id", "stablehlo.replica_id"})
 
@@ -81,6 +83,8 @@ class Walk:
     patience: float | None = None
     """Seconds that the walk may go on after the first value without a relation; None for no limit."""
     ops_walked: int = 0
+    watch: Callable[[], None] | None = None
+    """Called after every few ops."""
     _machines: dict[int, Machine] = field(default_factory=dict)
 
     # names and limits -----------------------------------------------------------------------------------------------
@@ -325,6 +329,8 @@ class Walk:
                 self.env[value.number] = result
             for value, sharding in zip(op.results, op.shardings, strict=False):
                 self.shardings[value.number] = sharding
+            if self.watch is not None and self.ops_walked % _WATCH_EVERY == 0:
+                self.watch()
 
     def results_of(self, region: Region) -> list[AnyVal]:
         """What a region that was walked returns; inside a manual region everything is a device value."""

@@ -35,12 +35,17 @@ class Obstacle(enum.Enum):
     """A limit of the prover was reached."""
     TIMEOUT = "timeout"
     """The time the user gave ran out."""
+    MEMORY = "memory"
+    """The memory the user gave was used up."""
+    INTERRUPTED = "interrupted"
+    """The user pressed Ctrl-C."""
 
 
 _RULES: dict[Obstacle | None, Rule] = {
     Obstacle.THEORY: causes.WEAKER_THEORY,
     Obstacle.LIMIT: causes.LIMIT,
     Obstacle.TIMEOUT: causes.TIMEOUT,
+    Obstacle.MEMORY: causes.LIMIT,
 }
 
 

@@ -153,6 +153,10 @@ def _advice(report: Report) -> Iterator[str]:
             yield "a weaker '--theory', where you accept what it ignores"
         case Obstacle.TIMEOUT:
             yield "a longer '--timeout'"
+        case Obstacle.MEMORY:
+            yield "a higher '--memory-limit'"
+        case Obstacle.INTERRUPTED:
+            return
         case Obstacle.UNSUPPORTED:
             yield "'--list-ops' tells which ops are modelled"
         case Obstacle.NO_RELATION | Obstacle.LIMIT | None:
