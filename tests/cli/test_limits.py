@@ -127,7 +127,7 @@ def test_a_limit_that_is_met_by_none_changes_nothing():
 
 
 def test_nodes_of_the_e_graph():
-    scaled = [
+    before, after = (
         Source(
             name,
             "module @m {\nfunc.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {\n"
@@ -141,9 +141,9 @@ def test_nodes_of_the_e_graph():
                 "%out = stablehlo.cosine %1 : tensor<4xf32>",
             ),
         )
-    ]
-    assert validate_sources(*scaled, Options()).verdict is Verdict.PROVED
-    report = validate_sources(*scaled, Options(node_limit=1))
+    )
+    assert validate_sources(before, after, Options()).verdict is Verdict.PROVED
+    report = validate_sources(before, after, Options(node_limit=1))
     assert report.verdict is Verdict.NOT_PROVED
     assert report.stats.egraph_stop == "node limit"
     assert "the e-graph met its limit of nodes: a higher one may find a proof" in map(str, report.notes)
