@@ -1,5 +1,5 @@
-"""Writes the pages of this folder that follow from the code: the command line, the op table, the rule reference, the
-schema of JSON reports and the causes of missing proofs.
+"""Writes the pages of this folder that follow from the code: the command lines, the op table, the rule reference, the
+passes, the schema of JSON reports and the causes of missing proofs.
 
     python docs/generate.py
 
@@ -9,11 +9,14 @@ A test asserts that the committed pages are what this script writes.
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from shardproof.passes import opt
+from shardproof.passes.registry import PASSES
 from shardproof.validator import cli
 from shardproof.validator.egraph.rules import RULES
 from shardproof.validator.listing import is_proved
@@ -29,6 +32,40 @@ HERE = Path(__file__).resolve().parent
 NOTICE = "<!-- Written by docs/generate.py; run `make docs` instead of editing. -->\n"
 
 
+_PASSES_HEAD = """\
+# Passes
+
+Passes from StableHLO to StableHLO that bring programs into one form and keep their meaning, and passes that prove it.
+They are run by name, or put into jaxlib's PassManager:
+
+```sh
+shardproof-opt --inline-calls --unroll-loops=max-trips=8 module.mlir
+shardproof-opt --pass-pipeline='builtin.module(inline-calls,cse,validate-spmd)' module.mlir
+```
+
+```python
+manager = PassManager("builtin.module")
+manager.add(shardproof.passes.InlineCalls())
+manager.run(module.operation)
+```
+
+The validator does not need them: its reader inlines calls and expands groups while it builds its own form of a program,
+and its prover looks through copies, tables and loops by relations, which trusts no rewrite. The passes are for all who
+read the IR: people, `mlir-opt` pipelines, tests. What both need stands in one place: which operations are copies, what
+groups mean, how a table splits into digits; and a loop's trips are counted by the reference evaluator.
+Tests run every pass over real programs and compare before and after, by evaluating both and by proof.
+"""
+
+_OPT_HEAD = """\
+## The command `shardproof-opt`
+
+It follows `mlir-opt`: the module goes to stdout, diagnostics go to stderr, the exit code is 0, or 1 after any error (70
+after an internal one). Each pass is a flag, in the order of the command line; passes that jaxlib registers (`cse`,
+`canonicalize`, StableHLO's, Shardy's `sdy-…`) go into `--pass-pipeline`. Shardy's passes run in a process of their own,
+since they end it on IR that they do not expect. The input is MLIR or HLO, as for `validate-hlo`.
+"""
+
+
 def pages() -> dict[str, str]:
     """The text of each generated page by file name."""
     return {
@@ -36,6 +73,7 @@ def pages() -> dict[str, str]:
         "cli.md": cli_page(),
         "json.md": json_page(),
         "ops.md": ops_page(),
+        "passes.md": passes_page(),
         "rules.md": rules_page(),
     }
 
@@ -49,12 +87,7 @@ def cli_page() -> str:
         "validate-hlo --xla-dump DIR [--module RE] [options]\n```\n\n"
         "Inputs are MLIR (text or bytecode) or HLO (text or proto), also gzipped; the format is told by the content.\n"
     )
-    # argparse has no public way to ask for its groups.
-    for group in parser._action_groups:
-        actions = [action for action in group._group_actions if action.dest != "help"]
-        if actions:
-            rows = [(_flags(action), _help(action)) for action in actions]
-            parts.append(f"## {str(group.title).capitalize()}\n\n{_table(('option', 'meaning'), rows)}")
+    parts += _option_tables(parser, "##")
     codes = [
         ("0", "PROVED: the programs agree, in the theory and under the assumptions that are printed"),
         ("1", "REFUTED: they differ, and a counterexample shows it"),
@@ -73,6 +106,33 @@ def cli_page() -> str:
         "[reports.md](reports.md) tells how to read them.\n"
     )
     return "\n".join(parts)
+
+
+def _option_tables(parser: argparse.ArgumentParser, level: str) -> list[str]:
+    """One table for each group of options."""
+    parts = []
+    # argparse has no public way to ask for its groups.
+    for group in parser._action_groups:
+        actions = [action for action in group._group_actions if action.dest != "help"]
+        if actions:
+            rows = [(_flags(action), _help(action)) for action in actions]
+            parts.append(f"{level} {str(group.title).capitalize()}\n\n{_table(('option', 'meaning'), rows)}")
+    return parts
+
+
+def passes_page() -> str:
+    parts = [
+        NOTICE,
+        _PASSES_HEAD,
+    ]
+    for one in PASSES.values():
+        text = inspect.cleandoc(one.__doc__ or "")
+        parts.append(f"## `{one.name}`\n\n{text}\n")
+        rows = [(f"`{f.name.replace('_', '-')}`", f"`{str(f.default).lower()}`") for f in one.options()]
+        if rows:
+            parts.append(_table(("option", "default"), rows))
+    parts.append(_OPT_HEAD)
+    return "\n".join([*parts, *_option_tables(opt.parser(), "###")])
 
 
 def ops_page() -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import lit.formats
+from jaxlib.version import __version__ as jaxlib_version
 
 config: Any = globals()["config"]
 here = Path(__file__).resolve().parent
@@ -23,6 +24,12 @@ config.test_exec_root = str(Path(tempfile.gettempdir()) / f"shardproof-lit-{os.g
 # Tools are named in full instead of found on PATH, so that a test cannot pick up those of another environment.
 config.substitutions.append(("%examples", str(here.parent / "examples")))
 config.substitutions.append((r"\bvalidate-hlo\b", f"{python} -P -m shardproof.validator.cli"))
+config.substitutions.append((r"\bshardproof-opt\b", f"{python} -P -m shardproof.passes.opt"))
 config.substitutions.append((r"\bfilecheck\b", f"{python} -P -m filecheck"))
 config.substitutions.append(("%python", f"{python} -P"))
+config.substitutions.append((r"\bsplit-file\b", f"{python} {shlex.quote(str(here / 'tools' / 'split_file.py'))}"))
 config.substitutions.append((r"\bexpect-exit\b", f"{python} {shlex.quote(str(here / 'tools' / 'expect_exit.py'))}"))
+
+# Groups by mesh axes are an attribute of StableHLO that jaxlib has since 0.11.
+if tuple(map(int, jaxlib_version.split(".")[:2])) >= (0, 11):
+    config.available_features.add("mesh-groups")

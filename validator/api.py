@@ -34,8 +34,8 @@ def validate_modules(
     """
     options = options_of(theory, assume, timeout, seed)
     if relations is not None:
-        options = replace(options, relations=_source(relations, "<relations>"))
-    return validate_sources(_source(before, "<before>"), _source(after, "<after>"), options)
+        options = replace(options, relations=source_of(relations, "<relations>"))
+    return validate_sources(source_of(before, "<before>"), source_of(after, "<after>"), options)
 
 
 def options_of(theory: Theory | str, assume: Iterable[Assumption | str], timeout: float | None, seed: int) -> Options:
@@ -48,8 +48,8 @@ def options_of(theory: Theory | str, assume: Iterable[Assumption | str], timeout
     )
 
 
-def _source(module: Any, name: str) -> Source:
-    """`name` stands for a module that has no file."""
+def source_of(module: Any, name: str) -> Source:
+    """One input in any of the forms that the public functions take; `name` stands for a module that has no file."""
     if isinstance(module, str) and "\n" in module:
         return Source(name, module.encode())
     if isinstance(module, str | os.PathLike):

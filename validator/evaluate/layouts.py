@@ -158,12 +158,20 @@ def runs_on_devices(program: Program) -> bool:
     return _device_ops(program)[0]
 
 
+def _uncut(before: Program, after: Program) -> bool:
+    """Whether the after program holds whole tensors that the before program's shardings would cut."""
+    ours, theirs = (*before.parameters, *before.results), (*after.parameters, *after.results)
+    shapes = [(mine.value.tensor.shape, mine.sharding) for mine in ours]
+    cut = any(shard_shape(shape, sharding) != shape for shape, sharding in shapes)
+    return cut and all(mine.value.type == other.value.type for mine, other in zip(ours, theirs, strict=True))
+
+
 def layouts_of(before: Program, after: Program) -> Layouts:
     """The correspondence that the programs' own shardings give; raises `NoLayout` where they give none."""
     if len(before.parameters) != len(after.parameters) or len(before.results) != len(after.results):
         raise NoLayout("the programs differ in their number of parameters or results")
     asks, crosses = _device_ops(before)
-    if asks and not crosses and before.num_devices == after.num_devices:
+    if (asks or _uncut(before, after)) and not crosses and before.num_devices == after.num_devices:
         layouts: Layouts = PerDeviceLayouts(before, after)
         shapes = [(value.value.tensor.shape, None) for value in (*before.parameters, *before.results)]
     else:

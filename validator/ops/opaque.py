@@ -14,6 +14,7 @@ from ..evaluate.sorting import top_k_rows
 from ..read.ir import Op, TensorType, TupleType
 from ..read.shardings import Sharding, ShardingKind
 from .annotations import ANNOTATIONS
+from .movement import evaluate_identity
 from .record import Family, OpRecord
 
 if TYPE_CHECKING:
@@ -28,10 +29,6 @@ def evaluate_custom_call(machine: Machine, op: Op, operands: list[Any]) -> list[
     results = evaluate(machine, op, operands)
     tupled = len(op.results) == 1 and isinstance(op.results[0].type, TupleType)
     return [tuple(results)] if tupled else results
-
-
-def evaluate_identity(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
-    return operands
 
 
 def _manual_sharding(machine: Machine, op: Op, given: Sharding | None) -> Sharding:

@@ -24,7 +24,7 @@ from .shardings import Sharding, ShardingKind
 from .tiling import Mesh
 
 _RETURNS = frozenset({"func.return", "stablehlo.return", "sdy.return", "mhlo.return"})
-_COLLECTIVES = frozenset(
+COLLECTIVES = frozenset(
     {
         "stablehlo.all_gather",
         "stablehlo.all_reduce",
@@ -320,7 +320,7 @@ class Converter:
         attributes: dict[str, Any],
         location: Location,
     ) -> None:
-        if name not in _COLLECTIVES:
+        if name not in COLLECTIVES:
             raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), f"'{name}' with '{key}' is not supported")
         channel = self._attributes.value(op.attributes["channel_handle"])[0] if "channel_handle" in op.attributes else 0
         try:

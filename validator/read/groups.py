@@ -38,16 +38,23 @@ def group_mode(op_name: str, channel: int, use_global_device_ids: bool) -> Group
     return GroupMode.CROSS_REPLICA_AND_PARTITION if channel > 0 else GroupMode.CROSS_REPLICA
 
 
-def device_groups(table: np.ndarray, mode: GroupMode, replicas: int, partitions: int) -> DeviceGroups:
-    """Explicit groups; an empty table means one group of everyone the mode counts."""
+def everyone(mode: GroupMode, replicas: int, partitions: int) -> np.ndarray:
+    """What an empty table of replica groups stands for: one group of everyone the mode counts."""
     counted = {
         GroupMode.CROSS_REPLICA: replicas,
         GroupMode.CROSS_PARTITION: partitions,
         GroupMode.CROSS_REPLICA_AND_PARTITION: replicas,
         GroupMode.FLATTENED_IDS: replicas * partitions,
     }[mode]
+    return np.arange(counted, dtype=np.int64).reshape(1, -1)
+
+
+def device_groups(table: np.ndarray, mode: GroupMode, replicas: int, partitions: int) -> DeviceGroups:
+    """Explicit groups; an empty table means one group of everyone the mode counts."""
+    whole = everyone(mode, replicas, partitions)
+    counted = whole.size
     if table.size == 0:
-        table = np.arange(counted, dtype=np.int64).reshape(1, -1)
+        table = whole
     if (table < 0).any():
         raise ValueError("replica groups of different sizes are not supported")
     if np.unique(table).size != table.size:

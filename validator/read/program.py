@@ -94,8 +94,11 @@ def _from_input(given: Input, assumed: Counts | None) -> tuple[Program, bool]:
     return _from_module(module, given.name, counts, assumed)
 
 
-def stablehlo_of(given: Input) -> tuple[ir.Module, Counts | None]:
-    """The module as StableHLO, in a context of its own, and the device counts where HLO states them beside it."""
+def stablehlo_of(given: Input, *, allow_unregistered: bool = False) -> tuple[ir.Module, Counts | None]:
+    """The module as StableHLO, in a context of its own, and the device counts where HLO states them beside it.
+
+    Raises `ReadError`. In MLIR text, operations of unknown dialects are an error unless they are allowed.
+    """
     if given.format is Format.HLO_TEXT:
         return _of_hlo_text(given)
     if given.format is Format.HLO_PROTO:
@@ -109,7 +112,7 @@ def stablehlo_of(given: Input) -> tuple[ir.Module, Counts | None]:
     if given.format is Format.MLIR_BYTECODE:
         check_bytecode(given.data, given.name)
         return _parse(given.data, given.name), None
-    return _parse(given.data.decode(), given.name), None
+    return _parse(given.data.decode(), given.name, allow_unregistered), None
 
 
 def _of_hlo_text(given: Input) -> tuple[ir.Module, Counts | None]:
@@ -146,9 +149,9 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
-def _parse(source: str | bytes, name: str) -> ir.Module:
+def _parse(source: str | bytes, name: str, allow_unregistered: bool = False) -> ir.Module:
     """An MLIR module. The conversion from HLO leaves `mhlo` ops and tuple types behind, so bytes may hold more."""
-    context = compat.new_context(allow_unregistered=isinstance(source, bytes))
+    context = compat.new_context(allow_unregistered=allow_unregistered or isinstance(source, bytes))
     try:
         return compat.parse_module(source, context)
     except ir.MLIRError as error:

@@ -14,6 +14,8 @@ class Severity(enum.Enum):
     """How much a diagnostic weighs."""
 
     ERROR = "error"
+    WARNING = "warning"
+    REMARK = "remark"
     NOTE = "note"
 
 

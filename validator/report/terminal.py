@@ -9,7 +9,12 @@ from typing import TextIO
 from .diagnostic import Line, Severity
 
 _LOCATION = "bold"
-_STYLES = {Severity.ERROR: "bold red", Severity.NOTE: "bold cyan"}
+_STYLES = {
+    Severity.ERROR: "bold red",
+    Severity.WARNING: "bold magenta",
+    Severity.REMARK: "bold blue",
+    Severity.NOTE: "bold cyan",
+}
 _CARET = "bold green"
 
 
