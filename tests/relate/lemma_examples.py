@@ -376,8 +376,25 @@ def _manual() -> Example:
     )
 
 
+def _bounded_integer() -> Example:
+    """Where a clamped integer is compared with more than it can be, both sides are the choice of one branch."""
+    index, mine = Tensor((6,), "i32", TILES), Tensor((2,), "i32", TILES)
+    negated = f"%n = stablehlo.negate %a0 : {PART}\n"
+
+    def local(limit: int) -> str:
+        return (
+            f"{negated}%low = stablehlo.constant dense<0> : {mine}\n%high = stablehlo.constant dense<3> : {mine}\n"
+            f"%k = stablehlo.clamp %low, %a1, %high : {mine}\n%c = stablehlo.constant dense<{limit}> : {mine}\n"
+            f"%p = stablehlo.compare LT, %k, %c : ({mine}, {mine}) -> {Tensor((2,), 'i1')}\n"
+            f"%out = stablehlo.select %p, %n, %a0 : {Tensor((2,), 'i1')}, {PART}"
+        )
+
+    return made([WHOLE, index], WHOLE, f"%out = stablehlo.negate %a0 : {WHOLE}", [PART, mine], PART, local(4), local(3))
+
+
 EXAMPLES: dict[str, Example] = {
     "index arithmetic": _index_arithmetic(),
+    "bounded integer": _bounded_integer(),
     "constant folding": _index_arithmetic(),
     "neutral element": elementwise(
         "%out = stablehlo.negate %a0 : {0}",

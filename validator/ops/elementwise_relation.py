@@ -13,6 +13,7 @@ from ..relate.index import index_operation
 from ..relate.lift import lift
 from ..relate.monoid import Monoid
 from ..relate.moves import as_sum, base_atom, gathered, piecewise, read_through, restricted, without_constant
+from ..relate.ranges import decided
 from ..relate.rows import RowOperand, relate_rows
 from ..relate.value import AnyVal, Piece, Val, strongest
 from ..relation.build import names
@@ -35,6 +36,9 @@ def _elementwise(walk: Walk, op: Op, values: list[Val]) -> Val:
     known = index_result(walk, op, values)
     if known is not None:
         return known
+    parted = _partly_known(walk, op, values)
+    if parted is not None:
+        return _beside(walk, parted[0], _elementwise(walk, op, parted[1]))
     monoid = _MONOIDS.get("stablehlo.add" if op.name == "stablehlo.subtract" else op.name)
     dtype = op.results[0].tensor.dtype
     if monoid is not None and dtype.is_bool:
@@ -130,6 +134,39 @@ def index_result(walk: Walk, op: Op, values: Sequence[Val]) -> Val | None:
     return Val(op.results[0].tensor, gathered(store, pieces), domain, theory=theory)
 
 
+def _partly_known(walk: Walk, op: Op, values: Sequence[Val]) -> tuple[Val, list[Val]] | None:
+    """The result as index arithmetic at the points where every operand is a known integer, and the operands elsewhere.
+
+    None unless there are points of both kinds: an index vector of known and looked-up coordinates has them.
+    """
+    if not values or any(not value.is_view or value.has_guards for value in values):
+        return None
+    if all(len(value.pieces) == 1 for value in values):
+        return None
+    store = walk.store
+    domain = known = values[0].domain
+    for value in values:
+        domain = store.set_meet(domain, value.domain)
+        known = store.set_meet(known, _where_known(walk, value))
+    if store.set_empty(known):
+        return None
+    rest = store.set_minus(domain, known)
+    if store.set_empty(rest):
+        return None
+    result = index_result(walk, op, [restricted(walk, value, known) for value in values])
+    return None if result is None else (result, [restricted(walk, value, rest) for value in values])
+
+
+def _where_known(walk: Walk, value: Val) -> Dom:
+    """Points at which a view is a known integer."""
+    store = walk.store
+    found = store.set_minus(value.domain, value.domain)
+    for piece in value.pieces:
+        if piece.atom.kind is AtomKind.INTEGER:
+            found = store.set_union(found, store.domain(piece.rel))
+    return found
+
+
 def _unknown(value: Val) -> bool:
     return any(piece.atom.kind is not AtomKind.INTEGER for piece in value.pieces)
 
@@ -161,6 +198,9 @@ def relate_compare(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
     known = index_result(walk, op, values)
     if known is not None:
         return [known]
+    parted = _partly_known(walk, op, values)
+    if parted is not None:
+        return [_beside(walk, parted[0], relate_compare(walk, op, parted[1])[0])]
     direction = Comparison(op.attributes["comparison_direction"])
     operands = values
     if direction in _MIRRORED:
@@ -169,7 +209,26 @@ def relate_compare(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
     if str(op.attributes.get("compare_type", "")).upper() == "TOTALORDER":
         attributes = (*attributes, ("compare_type", "TOTALORDER"))
     commutative = direction in (Comparison.EQ, Comparison.NE)
-    return [lift(walk, (op.name, attributes), operands, op.results[0].tensor, commutative=commutative)]
+    type_ = op.results[0].tensor
+    bounded = decided(walk, direction, operands[0], operands[1], type_)
+    if bounded is None:
+        return [lift(walk, (op.name, attributes), operands, type_, commutative=commutative)]
+    value, open_ = bounded
+    if open_ is None:
+        return [value]
+    rest = lift(walk, (op.name, attributes), open_, type_, commutative=commutative)
+    return [_beside(walk, value, rest)]
+
+
+def _beside(walk: Walk, first: Val, second: Val) -> Val:
+    """Two views of disjoint points as one."""
+    store = walk.store
+    return Val(
+        first.type,
+        gathered(store, [*first.pieces, *second.pieces]),
+        store.set_union(first.domain, second.domain),
+        theory=strongest([first.theory, second.theory]),
+    )
 
 
 def relate_convert(walk: Walk, op: Op, values: list[Val]) -> list[Val]:

@@ -33,6 +33,13 @@ LEMMAS = (
         "relate/index.py",
     ),
     Lemma(
+        "bounded integer",
+        "a comparison that holds, or fails, for all integers that its operands can be is that boolean",
+        "each operand lies in its type's range or where its clamp, extremum, selection or sum keeps it",
+        Theory.EXACT,
+        "relate/ranges.py",
+    ),
+    Lemma(
         "constant folding",
         "a small integer value that depends on no input is what the reference evaluator gives for every device",
         "all operands are known on every device",

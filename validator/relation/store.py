@@ -94,6 +94,9 @@ class Store:
         if raw.n_basic_map() > MAX_RAW_DISJUNCTS:
             raise RelationLimitError(f"a relation fell into {raw.n_basic_map()} pieces")
         raw = raw.coalesce()
+        if any(piece.dim(isl.dim_type.div) for piece in raw.get_basic_maps()):
+            # gathered and sliced again, blocks are where they were: bounds and a modulus say so only together
+            raw = raw.detect_equalities().coalesce()
         if raw.n_basic_map() > MAX_DISJUNCTS:
             raise RelationLimitError(f"a relation fell into {raw.n_basic_map()} pieces")
         bucket = self._rels.setdefault(hash(raw), [])

@@ -1,0 +1,134 @@
+"""Bounds of unknown integers, and the comparisons that they decide.
+
+Lemma *bounded integer*: an integer lies in the range of its type; a clamp, minimum, maximum, selection, conversion or a
+sum that cannot wrap around lies where its operands' bounds put it. A comparison that holds, or fails, for all values in
+the bounds of both sides is a known boolean. Theory: exact.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..read.attributes import Comparison
+from ..read.ir import TensorType
+from ..relation.store import Rel
+from .atoms import Atom, AtomKind
+from .moves import restricted
+from .value import Piece, Val, strongest
+
+if TYPE_CHECKING:
+    from .walk import Walk
+
+Bounds = tuple[int, int]
+
+MAX_DEPTH = 6
+"""Operations that bounds are followed through."""
+
+
+def bounds_of(walk: Walk, atom: Atom, read: Rel | None, depth: int = MAX_DEPTH) -> Bounds:
+    """The least and greatest value that an integer atom can have where `read` (point → its index) reads it."""
+    if atom.kind is AtomKind.INTEGER and read is not None:
+        found = walk.store.bounds(walk.store.range(read), 0)
+        if found is not None:
+            return found
+    if atom.kind is AtomKind.CONSTANT and isinstance(atom.data, tuple):
+        return (int(atom.data[1]), int(atom.data[1]))
+    whole = walk.context.root_ranges.get(atom.number, atom.dtype.integer_range)
+    if atom.kind is not AtomKind.LIFT or depth == 0:
+        return whole
+    operation = walk.operation_of(atom)
+    if operation is None:
+        return whole
+    name, _, reads = operation
+    operands = list(zip(atom.operands, reads, strict=True))
+    if name == "stablehlo.select":
+        operands = operands[1:]
+    if name not in _RULES or any(not operand.dtype.is_integer for operand, _ in operands):
+        return whole
+    low, high = _RULES[name](*(bounds_of(walk, operand, inner, depth - 1) for operand, inner in operands))
+    # a sum that leaves the type's range wraps around and can be anything
+    return (low, high) if whole[0] <= low and high <= whole[1] else whole
+
+
+def _clamp(low: Bounds, value: Bounds, high: Bounds) -> Bounds:
+    return _minimum(_maximum(value, low), high)
+
+
+def _maximum(a: Bounds, b: Bounds) -> Bounds:
+    return max(a[0], b[0]), max(a[1], b[1])
+
+
+def _minimum(a: Bounds, b: Bounds) -> Bounds:
+    return min(a[0], b[0]), min(a[1], b[1])
+
+
+def _either(a: Bounds, b: Bounds) -> Bounds:
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def _add(a: Bounds, b: Bounds) -> Bounds:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _subtract(a: Bounds, b: Bounds) -> Bounds:
+    return a[0] - b[1], a[1] - b[0]
+
+
+def _same(a: Bounds) -> Bounds:
+    return a
+
+
+_RULES = {
+    "stablehlo.add": _add,
+    "stablehlo.clamp": _clamp,
+    "stablehlo.convert": _same,
+    "stablehlo.maximum": _maximum,
+    "stablehlo.minimum": _minimum,
+    "stablehlo.select": _either,
+    "stablehlo.subtract": _subtract,
+}
+
+_NEVER_AND_ALWAYS = {
+    Comparison.LT: (lambda a, b: a[0] >= b[1], lambda a, b: a[1] < b[0]),
+    Comparison.LE: (lambda a, b: a[0] > b[1], lambda a, b: a[1] <= b[0]),
+    Comparison.EQ: (lambda a, b: a[0] > b[1] or b[0] > a[1], lambda a, b: a[0] == a[1] == b[0] == b[1]),
+    Comparison.NE: (lambda a, b: a[0] == a[1] == b[0] == b[1], lambda a, b: a[0] > b[1] or b[0] > a[1]),
+}
+
+
+def decided(
+    walk: Walk, direction: Comparison, first: Val, second: Val, type_: TensorType
+) -> tuple[Val, tuple[Val, Val] | None] | None:
+    """The comparison where bounds decide it, and both operands on the other points (None where no point is left).
+
+    None where no point is decided. Both operands are views of integers.
+    """
+    if direction not in _NEVER_AND_ALWAYS or not (first.is_view and second.is_view):
+        return None
+    if first.has_guards or second.has_guards or not first.type.dtype.is_integer:
+        return None
+    store = walk.store
+    never, always = _NEVER_AND_ALWAYS[direction]
+    rest = store.set_meet(first.domain, second.domain)
+    pieces: list[Piece] = []
+    for mine in first.pieces:
+        for other in second.pieces:
+            where = store.set_meet(store.domain(mine.rel), store.domain(other.rel))
+            if store.set_empty(where):
+                continue
+            a = bounds_of(walk, mine.atom, store.restrict(mine.rel, where))
+            b = bounds_of(walk, other.atom, store.restrict(other.rel, where))
+            if not (never(a, b) or always(a, b)):
+                continue
+            pieces.append(walk.constant_piece(np.bool_(always(a, b)), type_.dtype, where))
+            rest = store.set_minus(rest, where)
+    if not pieces:
+        return None
+    walk.context.used("bounded integer")
+    domain = store.set_minus(store.set_meet(first.domain, second.domain), rest)
+    known = Val(type_, tuple(pieces), domain, theory=strongest([first.theory, second.theory]))
+    if store.set_empty(rest):
+        return known, None
+    return known, (restricted(walk, first, rest), restricted(walk, second, rest))
