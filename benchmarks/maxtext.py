@@ -1,6 +1,6 @@
 """Lowers a train step of MaxText, with shapes only, and compiles it with XLA's dumps before and after partitioning.
 
-`python -m benchmarks.maxtext MODEL FOLDER [KEY=VALUE]...` runs in an environment that has MaxText (see README.md of this
+`python -m benchmarks.maxtext MODEL FOLDER [KEY=VALUE]...` runs in an environment that has MaxText (README.md of this
 folder); the package itself never needs it. KEY=VALUE are MaxText's own settings, such as `ici_fsdp_parallelism=64`.
 """
 

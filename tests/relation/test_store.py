@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from shardproof.validator.relation import store as store_module
-from shardproof.validator.relation.store import MAX_OPERATIONS, RelationLimitError, Store
+from shardproof.validator.relation.store import RelationLimitError, Store
 
 from .finite import Finite, FiniteSet, images, pairs_of, points_of, relations, sets
 
@@ -199,15 +199,21 @@ def test_too_many_pieces_are_given_up(limit: str, monkeypatch: pytest.MonkeyPatc
         Store().rel(f"{{{pairs}}}")
 
 
-def test_too_much_work_is_given_up() -> None:
+def test_too_much_work_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
     rel = store.rel("{[a,b,c] -> [x] : (7x + a) mod 5 = b and exists (k : 3k + 2x + c = 4a and 0 <= k < 9)}")
-    isl.DEFAULT_CONTEXT.set_max_operations(10)
-    try:
-        with pytest.raises(RelationLimitError, match="isl gave up on 'lexmin'"):
-            store.lexmin(rel)
-    finally:
-        isl.DEFAULT_CONTEXT.set_max_operations(MAX_OPERATIONS)
+    before = isl.DEFAULT_CONTEXT.get_max_operations()
+    monkeypatch.setattr("shardproof.validator.relation.store.MAX_OPERATIONS", 10)
+    with pytest.raises(RelationLimitError, match="isl gave up on 'lexmin'"):
+        store.lexmin(rel)
+    assert isl.DEFAULT_CONTEXT.get_max_operations() == before
+
+
+def test_the_length_of_a_text_takes_nothing_of_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read under this budget, isl calls these pieces a syntax error."""
+    monkeypatch.setattr("shardproof.validator.relation.store.MAX_OPERATIONS", 100_000)
+    pieces = "; ".join(f"[d,i] -> [i - {8 * k}] : 0 <= d < 8 and {8 * k} <= i < {8 * k + 8}" for k in range(64))
+    assert Store().rel(f"{{{pieces}}}").arity_out == 1
 
 
 def test_weight_grows_with_pieces_and_divisions() -> None:

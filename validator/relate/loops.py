@@ -124,7 +124,7 @@ def _walked(
     single = [k for k in carried if not initial[k].type.rank and len(shared[k]) == len(walk.mesh.sizes)]
     counters = _counter_ranges(op, carried, atoms, initial, condition, walk, single)
     with walk.context.bounded(counters):
-        body = _region(walk, op, 1, arguments)
+        body = _region(walk, op, 1, [_in_body(walk, value, counters) for value in arguments])
     inside = {is_inside(value) for value in (condition, *(body[k] for k in carried), *(initial[k] for k in carried))}
     if not isinstance(condition, Val) or any(not isinstance(body[k], Val) for k in carried) or len(inside) > 1:
         return None, {}
@@ -175,6 +175,15 @@ def _region(walk: Walk, op: Op, number: int, arguments: Sequence[AnyVal]) -> lis
         walk.env[argument.number] = value
     walk.region(region)
     return walk.results_of(region)
+
+
+def _in_body(walk: Walk, value: AnyVal, counters: dict[int, tuple[int, int]]) -> AnyVal:
+    """A carried value as the body finds it: the counter of a loop of at most one trip is a known integer there."""
+    if not isinstance(value, Val) or len(value.pieces) != 1:
+        return value
+    low, high = counters.get(value.pieces[0].atom.number, (0, 1))
+    known = walk.integer_constant(low, value.type, value.domain) if low == high else None
+    return value if known is None else known
 
 
 def _counter_ranges(
@@ -390,7 +399,7 @@ def _check(
     if not tested.proved:
         return everywhere, Theory.EXACT
     with walk.context.bounded(counters):
-        body = _region(walk, op, 1, arguments)
+        body = _region(walk, op, 1, [_in_body(walk, value, counters) for value in arguments])
         failing: list[int] = []
         theories = [tested.theory, *(initial[k].theory for k in carried)]
         for position, (k, rel) in enumerate(zip(carried, rels, strict=True)):

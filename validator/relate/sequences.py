@@ -189,16 +189,27 @@ def _disordered(walk: Walk, mine: Sequences, other: Sequences, partners: Rel, le
     graph = store.compose(store.reverse(lead), store.pair(store.restrict(tail, store.domain(partners)), partners))
     twice = store.pair(graph, graph)
     s, t, u, v = names("s", mine.depth), names("t", other.depth), names("u", mine.depth), names("v", other.depth)
-    equal = " and ".join(f"{a} = {b}" for a, b in zip(t, v, strict=True)) or "1 = 1"
-    wrong = equal if any_order else f"({equal} or {_less(v, t)})"
-    clash = store.dom(f"{{[{','.join([*s, *t, *u, *v])}] : {_less(s, u)} and {wrong}}}")
-    return store.domain(store.restrict_range(twice, clash))
+    tuples = ",".join([*s, *t, *u, *v])
+    wrong = [" and ".join(f"{a} = {b}" for a, b in zip(t, v, strict=True)) or "1 = 1"]
+    if not any_order:
+        wrong += _less(v, t)
+    found = store.set_minus(store.domain(graph), store.domain(graph))
+    for first in _less(s, u):
+        # one way at a time: their union has as many pieces as there are pairs of ways
+        ahead = store.restrict_range(twice, store.dom(f"{{[{tuples}] : {first}}}"))
+        if store.empty(ahead):
+            continue
+        for second in wrong:
+            clash = store.restrict_range(ahead, store.dom(f"{{[{tuples}] : {second}}}"))
+            if not store.empty(clash):
+                found = store.set_union(found, store.domain(clash))
+    return found
 
 
-def _less(left: Sequence[str], right: Sequence[str]) -> str:
+def _less(left: Sequence[str], right: Sequence[str]) -> list[str]:
     """left < right lexicographically, as alternatives."""
     ways = []
     for k in range(len(left)):
         same = [f"{a} = {b}" for a, b in zip(left[:k], right[:k], strict=True)]
-        ways.append("(" + " and ".join([*same, f"{left[k]} < {right[k]}"]) + ")")
-    return "(" + " or ".join(ways) + ")" if ways else "1 = 0"
+        ways.append(" and ".join([*same, f"{left[k]} < {right[k]}"]))
+    return ways

@@ -125,10 +125,27 @@ class Builder:
         values = self.mesh.grid(grid) if per_device and self.mesh.sizes else grid.reshape(shape)
         variables = [*(self.device if per_device else []), *names("i", len(shape))]
         found = boxes(values)
+        if (found is None or len(found) > 1) and not per_device:
+            by_coordinates = self._table_of_devices(values)
+            if by_coordinates is not None:
+                return by_coordinates
         if found is None:
             return None
         pieces = [self._box_piece(box, variables, shape) for box in found]
         return self.store.rel("{" + "; ".join(pieces) + "}")
+
+    def _table_of_devices(self, values: np.ndarray) -> Rel | None:
+        """{[d, i] -> [n]} for one entry a device, where it is affine in the coordinates of device i; else None."""
+        if values.shape != (self.mesh.num_devices,) or len(self.mesh.sizes) < 2:
+            return None
+        fit = affine_fit(self.mesh.grid(values))
+        if fit is None:
+            return None
+        digits = names("e", len(self.mesh.sizes))
+        entry = affine(strides_of("e", range(len(digits)), self.mesh.sizes))
+        value = affine(list(zip(fit[1], digits, strict=True)), fit[0])
+        inside = [*self._device_box, *box_constraints(digits, self.mesh.sizes), f"i0 = {entry}", f"n = {value}"]
+        return self.store.rel(f"{{{self._tuple(['i0'])} -> [n] : exists {','.join(digits)} : {' and '.join(inside)}}}")
 
     def _box_piece(self, box: Box, variables: Sequence[str], shape: Sequence[int]) -> str:
         local = names("i", len(shape))

@@ -8,7 +8,8 @@ numbers unique for its whole life (a memo keyed by the address of a freed isl ob
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import islpy as isl
@@ -53,7 +54,7 @@ MAX_DISJUNCTS = 400
 MAX_RAW_DISJUNCTS = 1_500
 """The same before isl has joined what it can, which takes time that grows with the square."""
 
-MAX_OPERATIONS = 100_000
+MAX_OPERATIONS = 300_000
 """isl's own operation budget for one call; it does not stop everything, so callers also run under a time limit."""
 
 
@@ -68,8 +69,6 @@ class Store:
         self._count = 0
         self.hits = 0
         self.misses = 0
-        context = isl.DEFAULT_CONTEXT
-        context.set_max_operations(MAX_OPERATIONS)
 
     # interning ------------------------------------------------------------------------------------------------------
 
@@ -128,9 +127,9 @@ class Store:
         found = self._memo.get(key)
         if found is None:
             self.misses += 1
-            isl.DEFAULT_CONTEXT.reset_operations()
             try:
-                found = compute()
+                with _budget():
+                    found = compute()
             except isl.Error as error:
                 raise RelationLimitError(f"isl gave up on '{key[0]}'") from error
             self._memo[key] = found
@@ -407,8 +406,23 @@ class Store:
 
 def _parsed(kind: Callable[[str], Any], text: str, intern: Callable[[Any], Any]) -> Any:
     """What a text describes, interned; what isl does not take is treated as unknown, like all it gives up on."""
-    isl.DEFAULT_CONTEXT.reset_operations()
     try:
-        return intern(kind(text))
+        # reading takes as long as the text is, and a long table is no reason to give up
+        raw = kind(text)
+        with _budget():
+            return intern(raw)
     except isl.Error as error:
         raise RelationLimitError(f"isl does not read '{text[:80]}'") from error
+
+
+@contextmanager
+def _budget() -> Iterator[None]:
+    """Within the block isl gives up after `MAX_OPERATIONS` of its operations; outside of it nothing is limited."""
+    context = isl.DEFAULT_CONTEXT
+    before = context.get_max_operations()
+    context.set_max_operations(MAX_OPERATIONS)
+    context.reset_operations()
+    try:
+        yield
+    finally:
+        context.set_max_operations(before)
