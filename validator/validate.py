@@ -13,16 +13,16 @@ from .course import Course, Known, Phase, Settled
 from .evaluate.compare import Counterexample
 from .evaluate.cone import search
 from .evaluate.errors import EvaluationError
+from .explain.explain import Explanation, explain
+from .explain.neighbourhood import frontier
 from .guard import check_proofs
 from .ops.record import Theory
 from .options import Assumption, Options
 from .read.inferred import with_inferred
-from .read.ir import UNKNOWN_LOCATION, Location, Op, Program
+from .read.ir import UNKNOWN_LOCATION, Location, Program
 from .read.relations import NO_RELATIONS, Relations, read_relations
 from .read.scalars import fold_scalars
-from .relate.atoms import Atom
 from .relate.decide import Decision, Stop, decide
-from .report.frontier import Frontier, OperandRelation
 from .report.note import Note
 from .report.report import Obstacle, OutputReport, Report, Stats
 from .report.verdict import Verdict
@@ -33,6 +33,9 @@ SEARCH_SECONDS = 20.0
 MIN_CUT_SECONDS = 5.0
 """Programs that are too large to be evaluated whole are looked at, part by part, for as long as the proof took, and at
 least for this long: most of their parts are too large as well."""
+
+EXPLAIN_SECONDS = 5.0
+"""How long the cause of a missing proof is looked for."""
 
 _THEORIES = tuple(Theory)
 
@@ -107,8 +110,11 @@ def _report(
         "stats": _stats(decision, time.monotonic() - start),
     }
     if failing is not None:
-        rest["message"] = outputs[failing].message
-        rest["frontier"] = _frontier(decision, failing)
+        explanation = _explained(decision, before, after, failing, deadline)
+        rest["cause"] = explanation.cause
+        rest["message"] = explanation.cause.message if explanation.cause is not None else outputs[failing].message
+        if explanation.op is not None:
+            rest["frontier"] = frontier(decision, before, after, explanation.op, explanation.reason)
         rest["obstacle"] = None if counterexample is not None else _obstacle(decision, failing, outputs[failing])
     return Report.over(before.source, after.source, outputs, **rest)
 
@@ -207,33 +213,12 @@ def _search(
     return found, ""
 
 
-def _frontier(decision: Decision, k: int) -> Frontier | None:
-    stop = decision.stops[k]
-    if stop is None or stop.origin is None or stop.origin.op is None:
-        return None
-    op = stop.origin.op
-    value = op.results[0]
-    operands = tuple(
-        OperandRelation(operand.name, _relation_text(decision, op, position))
-        for position, operand in enumerate(op.operands)
-    )
-    return Frontier(op.name, value.name, str(value.type), op.location, stop.reason, operands)
-
-
-def _relation_text(decision: Decision, op: Op, position: int) -> str:
-    known = decision.device.env.get(op.operands[position].number)
-    pieces = getattr(known, "pieces", ())
-    if not pieces:
-        return "unknown"
-    monoid = getattr(known, "monoid", None)
-    parts = [f"{_atom_text(piece.atom)} {piece.rel.map}" for piece in pieces[:3]]
-    more = f" and {len(pieces) - 3} more" if len(pieces) > 3 else ""
-    head = f"{monoid.value.partition('.')[2]} over " if monoid is not None else ""
-    return head + "; ".join(parts) + more
-
-
-def _atom_text(atom: Atom) -> str:
-    return str(atom) or f"term {atom.number}"
+def _explained(
+    decision: Decision, before: Program, after: Program, failing: int, deadline: float | None
+) -> Explanation:
+    """The place and cause of the first missing proof; where time is short, the place where the proof stops."""
+    seconds = EXPLAIN_SECONDS if deadline is None else min(EXPLAIN_SECONDS, deadline - time.monotonic())
+    return explain(decision, before, after, failing, seconds)
 
 
 def _stats(decision: Decision, seconds: float) -> Stats:

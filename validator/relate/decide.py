@@ -69,6 +69,12 @@ class Decision:
     """The walk was given up, long after the first value without a relation."""
     notes: tuple[str, ...] = ()
     """What a report has to say of the relations."""
+    expected: tuple[AnyVal, ...] = ()
+    """The original's results; empty where time ran out before they were known."""
+    demands: tuple[Rel | str | None, ...] = ()
+    """How each device's result must relate to the original's; None for the same place of two device programs."""
+    seconds: float = 0.0
+    """What both walks and the comparisons took."""
 
     @property
     def node_limit_met(self) -> bool:
@@ -91,6 +97,7 @@ def decide(
 
     `relations` stand before what the programs' shardings say of parameters and results. `course` hears how far this is.
     """
+    began = time.monotonic()
     course = course or Course()
     context = Context(assume_in_bounds=assume_in_bounds)
     context.bridge = Bridge(context, accepted, node_limit)
@@ -147,15 +154,14 @@ def decide(
     missing, stops = [], []
     unmodelled, made = _Earliest(original.unsupported, device.unsupported), _Earliest(device.origins)
     moves_sought = 0
-    for number, (implementation, rel) in enumerate(zip(after.results, demands, strict=True)):
+    for number, rel in enumerate(demands):
         want, have = expected[number], actual[number]
         if have is None:
             comparisons.append(None)
             missing.append("")
             stops.append(_first_stop(device))
             continue
-        demanded = _same_place(device, want, implementation.value.tensor.shape) if stages else rel
-        comparison, problem = _result(original, device, demanded, want, have)
+        comparison, problem = _against(original, device, None if stages else rel, want, have)
         comparisons.append(comparison)
         if comparison is not None and comparison.proved:
             course.tell(Proved(number, comparison.theory))
@@ -175,8 +181,31 @@ def decide(
     notes = tuple(_partly_judged(device, after, relations, demands))
     out_of_patience = stopped and not out_of_time
     return Decision(
-        tuple(comparisons), tuple(missing), tuple(stops), original, device, out_of_time, out_of_patience, notes
+        tuple(comparisons),
+        tuple(missing),
+        tuple(stops),
+        original,
+        device,
+        out_of_time,
+        out_of_patience,
+        notes,
+        tuple(expected),
+        (None,) * len(demands) if stages else tuple(demands),
+        time.monotonic() - began,
     )
+
+
+def compare_to_demand(decision: Decision, device: Walk, number: int, have: AnyVal) -> tuple[Comparison | None, str]:
+    """Whether a value is what the devices must return as a result, and what of it is not modelled."""
+    return _against(decision.original, device, decision.demands[number], decision.expected[number], have)
+
+
+def _against(
+    original: Walk, device: Walk, demanded: Rel | str | None, want: AnyVal, have: AnyVal
+) -> tuple[Comparison | None, str]:
+    if demanded is None:
+        demanded = _same_place(device, want, have.type.shape) if isinstance(have, Val) else "of another shape"
+    return _result(original, device, demanded, want, have)
 
 
 def _partly_judged(device: Walk, after: Program, relations: Relations, demands: list[Rel | str]) -> Iterator[str]:

@@ -54,6 +54,9 @@ class Cause(enum.Enum):
     REPLICAS_DISAGREE = "replicas-disagree"
     SWAPPED = "swapped"
     ROUNDING_MOVED = "rounding-moved"
+    WRONG_REDUCER = "wrong-reducer"
+    WRONG_FACTOR = "wrong-factor"
+    WRONG_CONSTANT = "wrong-constant"
     UNSUPPORTED = "unsupported-construct"
 
     @property
@@ -159,6 +162,26 @@ RULES: dict[Cause, Rule] = {
         "Nothing is known of what depends on this construct, so there is neither a proof nor a refutation by "
         "relations. `validate-hlo --list-ops` tells what is modelled; custom calls can be given a contract.",
         (": {found}",),
+    ),
+    Cause.WRONG_REDUCER: Rule(
+        "SP014",
+        "values are combined by another operation than the original's",
+        "A reduction, across devices or within one, uses another reducer, such as a sum where the original takes the "
+        "maximum.",
+        (": expected '{expected}'", ", found '{found}'"),
+    ),
+    Cause.WRONG_FACTOR: Rule(
+        "SP015",
+        "a constant factor is missing or applied once too often",
+        "The value is the original's times a number, such as a mean where a sum belongs, or a loss that is divided by"
+        " the number of devices on top of an average that the original takes itself.",
+        (": '{op}'", " comes out {factor} times as large"),
+    ),
+    Cause.WRONG_CONSTANT: Rule(
+        "SP016",
+        "a constant is another one than the original's",
+        "A constant of the after program stands where the before program has another value, on all devices or on some.",
+        (": expected {expected}", ", found {found}"),
     ),
 }
 

@@ -1,0 +1,98 @@
+"""What a missing proof is told as: the place and the cause.
+
+Where relations alone show what is wrong, they are taken at their word. Else single repairs of the partitioned program
+are tried, likely ones first: the one that makes the proof go through names the op and the cause. What no single repair
+mends is reported where the proof stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ..read.ir import Op, Program
+from ..relate.decide import Decision
+from ..report.cause import Cause, Diagnosis
+from . import repair_collectives, repair_indices, repair_operands, repair_sums, repair_units
+from .scene import Scene, Site
+from .trial import Repair, Trials
+
+TRIALS = 1500
+MAX_OPS = 600
+"""Programs in which a result depends on more ops than this are told where their proof stops, without any trials."""
+
+Repairs = Callable[[Scene, Site], Iterator[Repair]]
+
+TIERS: tuple[tuple[Repairs, ...], ...] = (
+    (repair_collectives.left_out, repair_collectives.regrouped, repair_collectives.other_reducer),
+    (repair_collectives.other_dimension, repair_collectives.other_pairs),
+    (repair_sums.reduced_too_late, repair_sums.reduced_after_loop),
+    (repair_sums.never_reduced,),
+    (repair_units.other_way,),
+    (repair_indices.other_start, repair_indices.positions_along, repair_indices.other_bound),
+    (repair_indices.slice_moved, repair_operands.swapped, repair_operands.exchanged_carries),
+    (repair_operands.too_many, repair_operands.left_out, repair_operands.another_constant),
+    (repair_indices.offset_left_out, repair_indices.not_masked),
+    (repair_sums.counted_on_every_device,),
+    (repair_units.not_exchanged, repair_operands.another_operand),
+)
+"""Kinds of repairs, the likeliest first; within a tier, ops that no proof depends on come first."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """Where a result's proof goes wrong, and why, as far as that is known."""
+
+    op: Op | None
+    reason: str
+    cause: Diagnosis | None
+    trials: int = 0
+
+
+def explain(decision: Decision, before: Program, after: Program, result: int, seconds: float = 5.0) -> Explanation:
+    """The place and the cause of one result's missing proof; the search for the cause takes these seconds at most."""
+    stop = decision.stops[result]
+    op = stop.origin.op if stop is not None and stop.origin is not None else None
+    reason = stop.reason if stop is not None else ""
+    comparison = decision.comparisons[result]
+    if decision.missing[result]:
+        return Explanation(op, reason, Diagnosis(Cause.UNSUPPORTED, {"found": decision.missing[result]}))
+    if comparison is None or comparison.proved or decision.out_of_time or seconds <= 0:
+        return Explanation(op, reason, None)
+    scene = Scene(decision, before, after, result)
+    if len(scene.sites) > MAX_OPS:
+        return Explanation(op, reason, None)
+    trials = Trials(scene, seconds, TRIALS)
+    found = _repair(scene, trials)
+    if found is None:
+        return Explanation(op, reason, None, TRIALS - trials.left)
+    return Explanation(found.place, reason, found.cause, TRIALS - trials.left)
+
+
+def _repair(scene: Scene, trials: Trials) -> Repair | None:
+    """The first repair that mends all results, else the first that mends this one."""
+    best: Repair | None = None
+    most = 0
+    order = sorted(scene.sites, key=lambda site: _behind_proof(scene, site))
+    for tier in TIERS:
+        for site in order:
+            for kind in tier:
+                for repair in kind(scene, site):
+                    if trials.over:
+                        return best
+                    mended = trials.repaired(repair)
+                    if mended > most:
+                        best, most = repair, mended
+                    if most == trials.failing:
+                        return best
+    for repair in repair_operands.exchanged_results(scene):
+        if trials.over:
+            return best
+        mended = trials.repaired(repair)
+        if mended > most:
+            best, most = repair, mended
+    return best
+
+
+def _behind_proof(scene: Scene, site: Site) -> bool:
+    return any(value.number in scene.proved_too for value in site.op.results)

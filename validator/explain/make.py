@@ -1,0 +1,113 @@
+"""New ops for repairs: their values have numbers that the program does not use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..read.attributes import DeviceGroups, DevicePairs
+from ..read.dtypes import NUMPY_DTYPES
+from ..read.ir import DType, Op, Region, TensorType, Type, Value
+from ..relate.value import Piece, Val
+from ..relate.walk import Walk
+from ..relation.store import Dom
+
+_FIRST = 1 << 40
+"""Above every value number of a program."""
+
+
+class Maker:
+    """Ops that stand in the place of another one; the last one made usually defines its result."""
+
+    def __init__(self, place: Op) -> None:
+        self._place = place
+        self._next = _FIRST
+        self.ops: list[Op] = []
+        self.given: dict[int, Val] = {}
+
+    def fresh(self, kind: Type) -> Value:
+        self._next += 1
+        return Value(self._next, kind, f"%repair{self._next - _FIRST}")
+
+    def emit(
+        self,
+        name: str,
+        operands: Sequence[Value],
+        kind: Type,
+        into: Value | None = None,
+        regions: tuple[Region, ...] = (),
+        **attributes: object,
+    ) -> Value:
+        result = self.fresh(kind) if into is None else into
+        self.ops.append(Op(f"stablehlo.{name}", tuple(operands), (result,), attributes, regions, self._place.location))
+        return result
+
+    def before(self, op: Op) -> Value:
+        """A copy of an op with one result, whose result then has another name."""
+        result = self.fresh(op.results[0].type)
+        self.ops.append(replace(op, results=(result,)))
+        return result
+
+    def same(self, value: Value, into: Value) -> Value:
+        """Another name for a value of the same type."""
+        return self.emit("reshape", (value,), into.type, into)
+
+    def reducer(self, name: str, dtype: DType) -> Region:
+        kind = TensorType((), dtype)
+        left, right, both = self.fresh(kind), self.fresh(kind), self.fresh(kind)
+        return Region((left, right), (Op(name, (left, right), (both,), {}, (), self._place.location),), (both,))
+
+    def all_reduce(self, value: Value, table: np.ndarray, reducer: str, into: Value | None = None) -> Value:
+        region = self.reducer(reducer, value.tensor.dtype)
+        return self.emit("all_reduce", (value,), value.type, into, (region,), replica_groups=DeviceGroups(table))
+
+    def all_gather(self, value: Value, table: np.ndarray, dimension: int, into: Value) -> Value:
+        groups = DeviceGroups(table)
+        return self.emit("all_gather", (value,), into.type, into, all_gather_dim=dimension, replica_groups=groups)
+
+    def all_to_all(self, value: Value, table: np.ndarray, split: int, concat: int, into: Value) -> Value:
+        return self.emit(
+            "all_to_all",
+            (value,),
+            into.type,
+            into,
+            split_dimension=split,
+            concat_dimension=concat,
+            split_count=table.shape[1],
+            replica_groups=DeviceGroups(table),
+        )
+
+    def permute(self, value: Value, pairs: np.ndarray, into: Value) -> Value:
+        return self.emit("collective_permute", (value,), into.type, into, source_target_pairs=DevicePairs(pairs))
+
+    def constant(self, number: object, kind: TensorType) -> Value:
+        """A constant, filled with one number or given as an array of the right shape."""
+        array = np.broadcast_to(np.asarray(number).astype(NUMPY_DTYPES[kind.dtype]), kind.shape)
+        return self.emit("constant", (), kind, value=np.array(array))
+
+    def known(self, walk: Walk, numbers: np.ndarray, kind: TensorType) -> Value | None:
+        """Integers given for each device [devices], the same at every element; None where that takes too many boxes."""
+        array = np.broadcast_to(numbers.reshape(-1, *[1] * kind.rank), (len(numbers), *kind.shape))
+        rel = walk.builder.table(array.astype(np.int64), kind.shape)
+        if rel is None:
+            return None
+        value = self.fresh(kind)
+        scalar = walk.known_value(array, kind) if kind.size <= 1 else None
+        atom = walk.context.atoms.integer(kind.dtype)
+        self.given[value.number] = scalar or Val(kind, (Piece(atom, rel),), walk.points(kind))
+        return value
+
+    def mask(self, walk: Walk, inside: Dom, shape: tuple[int, ...]) -> Value:
+        """A boolean for each point: whether it is in the set."""
+        kind = TensorType(shape, DType.I1)
+        points = walk.points(kind)
+        atom = walk.context.atoms.integer(DType.I1)
+        variables = ",".join(f"p{k}" for k in range(points.arity))
+        store = walk.store
+        yes = store.restrict(store.rel(f"{{[{variables}] -> [1]}}"), store.set_meet(points, inside))
+        no = store.restrict(store.rel(f"{{[{variables}] -> [0]}}"), store.set_minus(points, inside))
+        value = self.fresh(kind)
+        self.given[value.number] = Val(kind, (Piece(atom, store.union(yes, no)),), points)
+        return value

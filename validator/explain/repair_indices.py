@@ -1,0 +1,278 @@
+"""Repairs of index arithmetic: starts, offsets, positions, bounds and masks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ..read.attributes import Comparison
+from ..read.ir import Op, TensorType, Value
+from ..relate.value import Val
+from ..report.cause import Cause, Diagnosis
+from .make import Maker
+from .scene import Scene, Site, is_integral
+from .trial import Repair
+
+_MAX_STARTS = 16
+"""Starts of a slice that are tried along one dimension."""
+_MAX_PREDICATES = 8
+"""Booleans of a program that are tried as the mask of one value."""
+
+
+def other_start(scene: Scene, site: Site) -> Iterator[Repair]:
+    """A device's slice or update at another block: that of its place along some axes, or the first one."""
+    op = site.op
+    if op.name not in ("stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"):
+        return
+    if op.results[0].number in scene.index_values:
+        return
+    first = 1 if op.name == "stablehlo.dynamic_slice" else 2
+    window = (op.results[0] if first == 1 else op.operands[1]).tensor.shape
+    whole = op.operands[0].tensor.shape
+    walk = scene.decision.device
+    for dim, start in enumerate(op.operands[first:]):
+        if start.number not in scene.index_values or whole[dim] == window[dim]:
+            continue
+        current = _known(scene, start)
+        for table in tables(scene, (window[dim],), (start,), whole[dim] - window[dim]):
+            if current is not None and np.array_equal(np.broadcast_to(current, table.shape), table):
+                continue
+            make = Maker(op)
+            other = make.known(walk, table, start.tensor)
+            if other is None:
+                continue
+            operands = (*op.operands[: first + dim], other, *op.operands[first + dim + 1 :])
+            facts = {"expected": _told(table)} | ({"found": _told(current)} if current is not None else {})
+            yield Repair(
+                _origin(scene, start, op),
+                Diagnosis(Cause.WRONG_OFFSET, facts),
+                ((site, (replace(op, operands=operands),)),),
+                make.given,
+            )
+
+
+def tables(scene: Scene, extents: tuple[int, ...], near: tuple[Value, ...], limit: int) -> Iterator[np.ndarray]:
+    """Offsets of devices that a program may well have: blocks along axes, zero, and the tables it has elsewhere."""
+    seen: set[bytes] = set()
+    options = [np.zeros(max(scene.mesh.num_devices, 1), np.int64)]
+    options += [axes.coordinate * extent for extent in extents for axes in scene.ordered_axes]
+    options += _known_tables(scene)
+    options += [table + step for value in near for step in (-1, 1) if (table := _known(scene, value)) is not None]
+    for option in options:
+        if len(option) == max(scene.mesh.num_devices, 1):
+            table = np.clip(option, 0, limit) if limit >= 0 else option
+            if table.tobytes() not in seen:
+                seen.add(table.tobytes())
+                yield table
+
+
+def _known_tables(scene: Scene) -> list[np.ndarray]:
+    """Integers that a device computes from its number somewhere in the program."""
+    found = []
+    for value in scene.decision.device.env.values():
+        if isinstance(value, Val) and value.known is not None and value.type.size == 1 and len(value.known) > 1:
+            found.append(value.known.reshape(-1).astype(np.int64))
+    return found
+
+
+def _known(scene: Scene, value: Value) -> np.ndarray | None:
+    """A scalar of each device [devices]."""
+    found = scene.value(value)
+    if found is None or found.known is None or found.type.size != 1:
+        return None
+    array = found.known.reshape(-1).astype(np.int64)
+    return np.broadcast_to(array, (max(scene.mesh.num_devices, 1),))
+
+
+def _told(table: np.ndarray) -> str:
+    numbers = table.tolist()
+    if len(set(numbers)) == 1:
+        return f"{numbers[0]} on all devices"
+    shown = ", ".join(map(str, numbers[:8]))
+    return f"{shown}{', …' if len(numbers) > 8 else ''} on devices 0, 1, …"
+
+
+def _origin(scene: Scene, value: Value, user: Op) -> Op:
+    """The op that an offset comes from, behind reshapes and conversions; what uses it where it has no op."""
+    site = scene.definitions.get(value.number)
+    while site is not None and site.op.name in ("stablehlo.reshape", "stablehlo.convert"):
+        inner = scene.definitions.get(site.op.operands[0].number)
+        if inner is None:
+            break
+        site = inner
+    return user if site is None else site.op
+
+
+def offset_left_out(scene: Scene, site: Site) -> Iterator[Repair]:
+    """The start of a device's shard is added to, or subtracted from, positions or indices."""
+    op = site.op
+    walk = scene.decision.device
+    for number, operand in enumerate(op.operands):
+        if not is_integral(operand) or operand.tensor.dtype.is_bool or not _positional(op, number):
+            continue
+        extents = {extent for extent in operand.tensor.shape if extent > 1}
+        extents |= {
+            extent for value in op.operands if isinstance(value.type, TensorType) for extent in value.tensor.shape
+        }
+        for table in tables(scene, tuple(sorted(extents)), (), -1):
+            if not table.any():
+                continue
+            for name in ("add", "subtract"):
+                make = Maker(op)
+                offset = make.known(walk, table, operand.tensor)
+                if offset is None:
+                    continue
+                moved = make.emit(name, (operand, offset), operand.type)
+                operands = (*op.operands[:number], moved, *op.operands[number + 1 :])
+                facts = {"expected": _told(table), "found": "no offset"}
+                yield Repair(
+                    op,
+                    Diagnosis(Cause.WRONG_OFFSET, facts),
+                    ((site, (*make.ops, replace(op, operands=operands))),),
+                    make.given,
+                )
+
+
+def _positional(op: Op, number: int) -> bool:
+    """Whether an operand says where, not what."""
+    match op.name:
+        case "stablehlo.compare":
+            return True
+        case "stablehlo.gather" | "stablehlo.dynamic_slice":
+            return number > 0
+        case "stablehlo.scatter":
+            return number == len(op.operands) // 2
+        case "stablehlo.dynamic_update_slice":
+            return number > 1
+        case "stablehlo.convert" | "stablehlo.add" | "stablehlo.subtract" | "stablehlo.clamp" | "stablehlo.multiply":
+            return True
+        case _:
+            return False
+
+
+def positions_along(scene: Scene, site: Site) -> Iterator[Repair]:
+    """Positions along another dimension."""
+    op = site.op
+    if op.name != "stablehlo.iota":
+        return
+    own = op.attributes["iota_dimension"]
+    for dim in range(op.results[0].tensor.rank):
+        if dim != own:
+            other = replace(op, attributes={**op.attributes, "iota_dimension": dim})
+            facts = {"expected": str(dim), "found": str(own)}
+            yield Repair(op, Diagnosis(Cause.WRONG_DIMENSION, facts), ((site, (other,)),))
+
+
+def other_bound(scene: Scene, site: Site) -> Iterator[Repair]:
+    """A comparison in another direction, or with its bound included or left out."""
+    op = site.op
+    if op.name != "stablehlo.compare":
+        return
+    own = op.attributes["comparison_direction"]
+    inside_condition = bool(site.path) and site.path[-1][0] == 0
+    positional = is_integral(op.operands[0]) and not inside_condition
+    for direction in Comparison:
+        if direction is not own:
+            other = replace(op, attributes={**op.attributes, "comparison_direction": direction})
+            facts = {"expected": f"comparison {direction.value}", "found": own.value}
+            cause = Diagnosis(Cause.WRONG_OFFSET, facts) if positional else None
+            yield Repair(op, cause, ((site, (other,)),))
+
+
+def slice_moved(scene: Scene, site: Site) -> Iterator[Repair]:
+    """A slice of the same size from another start."""
+    op = site.op
+    if op.name != "stablehlo.slice":
+        return
+    starts, limits = op.attributes["start_indices"], op.attributes["limit_indices"]
+    for dim, extent in enumerate(op.operands[0].tensor.shape):
+        size = limits[dim] - starts[dim]
+        others = sorted(range(extent - size + 1), key=lambda start: abs(start - starts[dim]))
+        for start in others[1:_MAX_STARTS]:
+            attributes = {
+                **op.attributes,
+                "start_indices": _with(starts, dim, start),
+                "limit_indices": _with(limits, dim, start + size),
+            }
+            facts = {"expected": f"start {start} of dimension {dim}", "found": str(starts[dim])}
+            yield Repair(op, Diagnosis(Cause.WRONG_OFFSET, facts), ((site, (replace(op, attributes=attributes),)),))
+
+
+def _with(numbers: tuple[int, ...], position: int, number: int) -> tuple[int, ...]:
+    return tuple(number if k == position else int(old) for k, old in enumerate(numbers))
+
+
+def not_masked(scene: Scene, site: Site) -> Iterator[Repair]:
+    """A value is masked: by where it is defined, or by a boolean that the program has."""
+    op = site.op
+    for number, operand in enumerate(op.operands):
+        if not isinstance(operand.type, TensorType) or operand.number in scene.index_values:
+            continue
+        if operand.tensor.dtype.is_bool:
+            yield from _joint(scene, site, number, operand)
+            continue
+        walk, value = scene.decision.device, scene.value(operand)
+        if value is None or not _sensitive(op, number):
+            continue
+        make = Maker(op)
+        masks: list[tuple[Value, str]] = []
+        if not walk.store.set_equal(value.domain, walk.points(operand.tensor)):
+            masks.append((make.mask(walk, value.domain, operand.tensor.shape), "padding"))
+        masks += [(mask, f"elements where '{mask.name}' is false") for mask in _predicates(scene, operand.tensor.shape)]
+        for (mask, what), neutral, flipped in itertools.product(masks, _neutrals(scene, op), (False, True)):
+            inner = Maker(op)
+            inner._next = make._next
+            fill = inner.constant(neutral, operand.tensor)
+            pair = (fill, operand) if flipped else (operand, fill)
+            masked = inner.emit("select", (mask, *pair), operand.type)
+            operands = (*op.operands[:number], masked, *op.operands[number + 1 :])
+            yield Repair(
+                op,
+                Diagnosis(Cause.MISSING_MASK, {"found": what}),
+                ((site, (*inner.ops, replace(op, operands=operands))),),
+                make.given,
+            )
+
+
+def _sensitive(op: Op, number: int) -> bool:
+    """Whether an op lets some elements of an operand bear on others, so that a mask may matter before it."""
+    return op.name in (
+        "stablehlo.all_reduce", "stablehlo.reduce", "stablehlo.reduce_window", "stablehlo.reduce_scatter",
+        "stablehlo.dot", "stablehlo.dot_general", "stablehlo.convolution", "stablehlo.sort", "stablehlo.scatter",
+        "stablehlo.reshape", "stablehlo.add", "stablehlo.multiply", "stablehlo.subtract", "stablehlo.convert",
+    )  # fmt: skip
+
+
+def _joint(scene: Scene, site: Site, number: int, operand: Value) -> Iterator[Repair]:
+    """A condition that holds only together with another one."""
+    op = site.op
+    for other in _predicates(scene, operand.tensor.shape):
+        if other.number == operand.number:
+            continue
+        make = Maker(op)
+        both = make.emit("and", (operand, other), operand.type)
+        operands = (*op.operands[:number], both, *op.operands[number + 1 :])
+        cause = Diagnosis(Cause.MISSING_MASK, {"found": f"elements where '{other.name}' is false"})
+        yield Repair(op, cause, ((site, (*make.ops, replace(op, operands=operands))),))
+
+
+def _predicates(scene: Scene, shape: tuple[int, ...]) -> list[Value]:
+    values = [
+        value
+        for site in scene.definitions.values()
+        for value in site.op.results
+        if isinstance(value.type, TensorType) and value.tensor.dtype.is_bool and value.tensor.shape == shape
+    ]
+    return scene.dead_first(list(dict.fromkeys(values)))[:_MAX_PREDICATES]
+
+
+def _neutrals(scene: Scene, op: Op) -> list[float]:
+    """What may stand where elements are masked away."""
+    from ..relate.monoid import monoid_of_region
+
+    monoid = monoid_of_region(op.regions[0]) if op.regions else None
+    neutral = monoid.neutral(op.results[0].tensor.dtype) if monoid is not None and len(op.results) == 1 else 0
+    return [0.0] if not neutral else [float(neutral), 0.0]

@@ -1,0 +1,290 @@
+"""Repairs of what an op is given: swapped or other operands, other constants, an op too many or too few."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ..read.ir import Op, TensorType, Value
+from ..relate.value import Val
+from ..report.cause import Cause, Diagnosis
+from .make import Maker
+from .scene import Scene, Site, is_integral
+from .trial import Repair
+
+_MAX_OTHERS = 12
+"""Values of the same type that are tried in the place of one operand."""
+_MAX_CONSTANTS = 12
+
+
+def swapped(scene: Scene, site: Site) -> Iterator[Repair]:
+    """Operands of one type in another order."""
+    op = site.op
+    for operands in _orders(op):
+        facts = {"expected": _listed(operands), "found": _listed(op.operands)}
+        yield Repair(op, Diagnosis(Cause.SWAPPED, facts), ((site, (replace(op, operands=operands),)),))
+
+
+def _orders(op: Op) -> Iterator[tuple[Value, ...]]:
+    operands = op.operands
+    if len(operands) < 2 or op.name in ("stablehlo.while", "stablehlo.scatter", "stablehlo.custom_call"):
+        return
+    if op.name == "stablehlo.concatenate" and len(operands) > 3:
+        for shift in range(1, len(operands)):
+            yield (*operands[shift:], *operands[:shift])
+    for left, right in itertools.combinations(range(len(operands)), 2):
+        if operands[left].type == operands[right].type and operands[left].number != operands[right].number:
+            order = list(operands)
+            order[left], order[right] = order[right], order[left]
+            yield tuple(order)
+    if op.name == "stablehlo.concatenate" and len(operands) == 3:
+        yield (operands[1], operands[2], operands[0])
+        yield (operands[2], operands[0], operands[1])
+
+
+def _listed(values: tuple[Value, ...]) -> str:
+    return ", ".join(f"'{value.name}'" for value in values[:4]) + (", …" if len(values) > 4 else "")
+
+
+def another_operand(scene: Scene, site: Site) -> Iterator[Repair]:
+    """Another value of the same type in the place of an operand; those that nothing uses are tried first."""
+    op = site.op
+    if op.name in ("stablehlo.while", "stablehlo.case", "stablehlo.if"):
+        return
+    for number, operand in enumerate(op.operands):
+        if operand.number in scene.index_values or not isinstance(operand.type, TensorType):
+            continue
+        for other in _others(scene, site, operand):
+            operands = (*op.operands[:number], other, *op.operands[number + 1 :])
+            facts = {"expected": f"'{other.name}'", "found": f"'{operand.name}'"}
+            yield Repair(op, Diagnosis(Cause.SWAPPED, facts), ((site, (replace(op, operands=operands),)),))
+
+
+def _others(scene: Scene, site: Site, operand: Value) -> list[Value]:
+    """Values that are there before the op, of the type of one of its operands."""
+    found = [parameter.value for parameter in scene.after.parameters]
+    for other in scene.definitions.values():
+        same_block = other.path[:-1] == site.path[:-1] and (not site.path or other.top == site.top)
+        if other.order < site.order and (not other.path or same_block):
+            found.extend(other.op.results)
+    same = [value for value in found if value.type == operand.type and value.number != operand.number]
+    return scene.dead_first(same[::-1])[:_MAX_OTHERS]
+
+
+def exchanged_results(scene: Scene) -> Iterator[Repair]:
+    """A result of the program is another value of its type."""
+    results = scene.after.results
+    own = results[scene.result].value
+    site = scene.definitions.get(own.number)
+    place = site.op if site is not None else next(iter(scene.after.body.ops), None)
+    if place is None:
+        return
+    for number, other in enumerate(results):
+        if other.value.number != own.number and other.value.type == own.type:
+            facts = {"expected": f"'{other.value.name}' as result {scene.result}", "found": f"'{own.name}'"}
+            returns = {scene.result: other.value.number, number: own.number}
+            yield Repair(place, Diagnosis(Cause.SWAPPED, facts), returns=returns)
+    for other in _everything(scene, own):
+        facts = {"expected": f"'{other.name}' as result {scene.result}", "found": f"'{own.name}'"}
+        yield Repair(place, Diagnosis(Cause.SWAPPED, facts), returns={scene.result: other.number})
+
+
+def _everything(scene: Scene, own: Value) -> list[Value]:
+    values = [value for site in scene.definitions.values() if not site.path for value in site.op.results]
+    return scene.dead_first([value for value in values if value.type == own.type and value.number != own.number])[:40]
+
+
+def exchanged_carries(scene: Scene, site: Site) -> Iterator[Repair]:
+    """A loop hands on two of its carried values in exchanged places."""
+    op = site.op
+    if op.name != "stablehlo.while":
+        return
+    body = op.regions[1]
+    for left, right in itertools.combinations(range(len(body.results)), 2):
+        one, two = body.results[left], body.results[right]
+        if one.type == two.type and one.number != two.number:
+            results = list(body.results)
+            results[left], results[right] = two, one
+            other = replace(op, regions=(op.regions[0], replace(body, results=tuple(results))))
+            facts = {"expected": f"'{two.name}' as carried value {left}", "found": f"'{one.name}'"}
+            yield Repair(op, Diagnosis(Cause.SWAPPED, facts), ((site, (other,)),))
+
+
+def another_constant(scene: Scene, site: Site) -> Iterator[Repair]:
+    """A constant of the original, or of integers one more or less."""
+    op = site.op
+    if op.name != "stablehlo.constant":
+        return
+    kind = op.results[0].type
+    if not isinstance(kind, TensorType):
+        return
+    own = np.asarray(op.attributes["value"])
+    for array in _constants(scene, kind, own):
+        if array.dtype == own.dtype and not np.array_equal(array, own, equal_nan=array.dtype.kind == "f"):
+            other = replace(op, attributes={**op.attributes, "value": array})
+            facts = {"expected": _number(array), "found": _number(own)}
+            # an integer that is no data says where: an offset, a bound or an extent
+            cause = Cause.WRONG_OFFSET if own.dtype.kind in "iu" else Cause.WRONG_CONSTANT
+            yield Repair(op, Diagnosis(cause, facts), ((site, (other,)),))
+
+
+def _constants(scene: Scene, kind: TensorType, own: np.ndarray) -> Iterator[np.ndarray]:
+    seen: set[bytes] = set()
+    for op in _before_ops(scene):
+        if op.name != "stablehlo.constant" or len(seen) >= _MAX_CONSTANTS:
+            continue
+        array = np.asarray(op.attributes["value"])
+        if array.dtype != own.dtype or array.tobytes() in seen:
+            continue
+        if array.size == 1 or array.shape == own.shape:
+            seen.add(array.tobytes())
+            yield np.array(np.broadcast_to(array.reshape(()) if array.size == 1 else array, own.shape))
+    if own.dtype.kind in "iu" and own.size == 1:
+        for step in (1, -1):
+            with np.errstate(over="ignore"):
+                yield np.asarray(own + np.asarray(step).astype(own.dtype), own.dtype).reshape(own.shape)
+    if own.dtype.kind == "b":
+        yield ~own
+
+
+def _before_ops(scene: Scene) -> Iterator[Op]:
+    pending = [scene.before.body]
+    while pending:
+        for op in pending.pop().ops:
+            yield op
+            pending.extend(op.regions)
+
+
+def _number(array: np.ndarray) -> str:
+    return str(array.reshape(-1)[0]) if array.size == 1 or bool((array == array.flat[0]).all()) else "another table"
+
+
+def too_many(scene: Scene, site: Site) -> Iterator[Repair]:
+    """An op is left out: one of its operands stands for its result."""
+    op = site.op
+    if len(op.results) != 1 or op.regions or op.name.startswith("sdy."):
+        return
+    result = op.results[0]
+    for number, operand in enumerate(op.operands):
+        if operand.type != result.type or scene.is_constant(operand) or operand.number == result.number:
+            continue
+        known, cause = _surplus(scene, op, number)
+        if known:
+            make = Maker(op)
+            make.same(operand, result)
+            yield Repair(op, cause, ((site, tuple(make.ops)),))
+
+
+def _surplus(scene: Scene, op: Op, kept: int) -> tuple[bool, Diagnosis | None]:
+    """Whether an op may be one too many, and what that is called."""
+    match op.name:
+        case "stablehlo.multiply" | "stablehlo.divide":
+            factor = _factor(scene, op, kept)
+            if factor is None:
+                return False, None
+            return True, Diagnosis(Cause.WRONG_FACTOR, {"factor": f"{factor:g}"})
+        case "stablehlo.select" if kept > 0:
+            if op.operands[0].number in scene.device_values:
+                return True, Diagnosis(Cause.REPLICAS_DISAGREE)
+            return True, None
+        case "stablehlo.clamp" | "stablehlo.minimum" | "stablehlo.maximum" if is_integral(op.results[0]):
+            return True, Diagnosis(Cause.WRONG_OFFSET)
+        case "stablehlo.add" | "stablehlo.subtract" if is_integral(op.results[0]):
+            return True, Diagnosis(Cause.WRONG_OFFSET)
+        case "stablehlo.reverse" | "stablehlo.transpose":
+            return True, Diagnosis(Cause.WRONG_DIMENSION)
+        case "stablehlo.add" | "stablehlo.negate" | "stablehlo.and" | "stablehlo.or":
+            return True, None
+        case _:
+            return False, None
+
+
+def _factor(scene: Scene, op: Op, kept: int) -> float | None:
+    """What an op multiplies its operand by, where that is one constant."""
+    constant = scene.constant(op.operands[1 - kept])
+    if constant is None or (op.name == "stablehlo.divide" and kept == 1):
+        return None
+    array = np.asarray(constant.attributes["value"])
+    if array.size == 0 or array.dtype.kind == "c" or not bool((array == array.flat[0]).all()):
+        return None
+    number = float(array.flat[0])
+    if op.name == "stablehlo.divide":
+        return 1 / number if number else None
+    return number
+
+
+def left_out(scene: Scene, site: Site) -> Iterator[Repair]:
+    """An op of the original that has one operand besides constants is applied to a value that is that operand."""
+    op = site.op
+    for place, operand in enumerate(op.operands):
+        value = scene.value(operand)
+        if value is None or not value.pieces or operand.number in scene.index_values:
+            continue
+        held = {piece.atom.number for piece in value.pieces}
+        for original, number, constants in _unary(scene):
+            theirs = scene.decision.original.env.get(original.operands[number].number)
+            if not isinstance(theirs, Val) or not held & {piece.atom.number for piece in theirs.pieces}:
+                continue
+            dtypes = {original.operands[number].tensor.dtype, original.results[0].tensor.dtype}
+            if dtypes != {value.type.dtype}:
+                continue
+            make = Maker(op)
+            operands = []
+            for position, other in enumerate(original.operands):
+                if position == number:
+                    operands.append(operand)
+                    continue
+                kind = TensorType(other.tensor.shape and operand.tensor.shape, other.tensor.dtype)
+                operands.append(make.constant(constants[position], kind))
+            result = make.fresh(operand.type)
+            make.ops.append(replace(original, operands=tuple(operands), results=(result,), shardings=()))
+            make.ops.append(
+                replace(op, operands=tuple(result if k == place else old for k, old in enumerate(op.operands)))
+            )
+            yield Repair(op, _lacking(original, constants), ((site, tuple(make.ops)),))
+
+
+def _lacking(original: Op, constants: dict[int, np.ndarray]) -> Diagnosis | None:
+    name = original.name.partition(".")[2]
+    if name in ("multiply", "divide") and not is_integral(original.results[0]):
+        number = float(next(iter(constants.values())))
+        factor = number if name == "divide" else (1 / number if number else 0.0)
+        return Diagnosis(Cause.WRONG_FACTOR, {"op": f"{name} by {number:g} is missing", "factor": f"{factor:g}"})
+    if name in ("clamp", "minimum", "maximum") and is_integral(original.results[0]):
+        return Diagnosis(Cause.WRONG_OFFSET, {"expected": f"'{name}'", "found": "none"})
+    return None
+
+
+def _unary(scene: Scene) -> Iterator[tuple[Op, int, dict[int, np.ndarray]]]:
+    """Elementwise ops of the original on one value and constants."""
+    definitions = {value.number: op for op in _before_ops(scene) for value in op.results}
+    for op in _before_ops(scene):
+        if op.name not in _ELEMENTWISE or len(op.results) != 1:
+            continue
+        constants = {
+            k: found for k, value in enumerate(op.operands) if (found := _scalar(definitions, value)) is not None
+        }
+        rest = [k for k in range(len(op.operands)) if k not in constants]
+        if len(rest) == 1 and constants:
+            yield op, rest[0], constants
+
+
+_ELEMENTWISE = frozenset(
+    f"stablehlo.{name}" for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "clamp", "power")
+)
+
+
+def _scalar(definitions: dict[int, Op], value: Value) -> np.ndarray | None:
+    """The one number of a value that is a constant spread out."""
+    op = definitions.get(value.number)
+    while op is not None and op.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape"):
+        op = definitions.get(op.operands[0].number)
+    if op is None or op.name != "stablehlo.constant":
+        return None
+    array = np.asarray(op.attributes["value"])
+    if array.size == 0 or not bool((array == array.flat[0]).all()):
+        return None
+    return array.flat[0]
