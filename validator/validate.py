@@ -13,7 +13,7 @@ from .course import Course, Known, Phase, Settled
 from .evaluate.compare import Counterexample
 from .evaluate.cone import search
 from .evaluate.errors import EvaluationError
-from .explain.explain import Explanation, explain
+from .explain.explain import explain
 from .explain.neighbourhood import frontier
 from .guard import check_proofs
 from .ops.record import Theory
@@ -78,12 +78,13 @@ def validate_programs(before: Program, after: Program, options: Options, course:
     if unproved and decision.node_limit_met:
         notes += ("the e-graph met its limit of nodes: a higher one may find a proof",)
     if unproved:
-        course.tell(Settled(_report(before, after, decision, options, None, notes, start)))
+        course.tell(Settled(_report(before, after, decision, options, None, notes, start, 0.0)))
         course.enter(Phase.SEARCHING)
         counterexample, why_not = _search(before, after, relations, unproved, options, start, course.deadline)
         notes += (why_not,) if why_not else ()
     check_proofs(before, after, relations, [k for k in range(len(before.results)) if k not in unproved], options)
-    return _report(before, after, decision, options, counterexample, notes, start)
+    left = EXPLAIN_SECONDS if course.deadline is None else min(EXPLAIN_SECONDS, course.deadline - time.monotonic())
+    return _report(before, after, decision, options, counterexample, notes, start, left)
 
 
 def _report(
@@ -94,7 +95,9 @@ def _report(
     counterexample: Counterexample | None,
     notes: tuple[str, ...],
     start: float,
+    seconds: float,
 ) -> Report:
+    """The report on a decision; `seconds` is the time there is to look for the cause of a missing proof."""
     outputs = [_output(k, before, after, decision, options.theory) for k in range(len(before.results))]
     if counterexample is not None:
         k = counterexample.result
@@ -110,7 +113,7 @@ def _report(
         "stats": _stats(decision, time.monotonic() - start),
     }
     if failing is not None:
-        explanation = _explained(decision, before, after, failing, deadline)
+        explanation = explain(decision, before, after, failing, seconds)
         rest["cause"] = explanation.cause
         rest["message"] = explanation.cause.message if explanation.cause is not None else outputs[failing].message
         if explanation.op is not None:
@@ -211,14 +214,6 @@ def _search(
     except MemoryError:
         return None, "no counterexample was looked for: the programs' tensors do not fit in memory"
     return found, ""
-
-
-def _explained(
-    decision: Decision, before: Program, after: Program, failing: int, deadline: float | None
-) -> Explanation:
-    """The place and cause of the first missing proof; where time is short, the place where the proof stops."""
-    seconds = EXPLAIN_SECONDS if deadline is None else min(EXPLAIN_SECONDS, deadline - time.monotonic())
-    return explain(decision, before, after, failing, seconds)
 
 
 def _stats(decision: Decision, seconds: float) -> Stats:
