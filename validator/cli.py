@@ -104,6 +104,12 @@ def parser() -> argparse.ArgumentParser:
         "--seed", type=int, default=0, metavar="N", help="seed of the search for counterexamples (default: %(default)s)"
     )
 
+    proof.add_argument(
+        "--no-confirm",
+        action="store_true",
+        help="do not run a counterexample on XLA as well before it is believed",
+    )
+
     output = result.add_argument_group("output")
     output.add_argument(
         "--format",
@@ -181,6 +187,7 @@ def _run(arguments: list[str]) -> int:
         memory_limit=args.memory_limit,
         node_limit=args.node_limit,
         seed=args.seed,
+        confirm=not args.no_confirm,
     )
     with ExitStack() as stack:
         try:
@@ -292,7 +299,7 @@ def _validate(pair: _Pair, options: Options, args: argparse.Namespace, writer: W
         return ExitCode.INTERNAL
     _say(report, args, writer)
     if args.replay is not None:
-        _replay(report, before, after, args.replay, options.relations)
+        _replay(report, before, after, args.replay, options)
     return ExitCode.of(report.verdict)
 
 
@@ -372,15 +379,14 @@ def _say(report: Report, args: argparse.Namespace, writer: Writer) -> None:
             print(line, file=sys.stderr)
 
 
-def _replay(report: Report, before: Source, after: Source, path: str, relations: Source | None) -> None:
+def _replay(report: Report, before: Source, after: Source, path: str, options: Options) -> None:
     from .report.replay import replay_script
 
     if report.counterexample is None:
         print(f"{report.after}: note: no counterexample, so '{path}' is not written", file=sys.stderr)
         return
-    infer = Assumption.RELATIONS_FROM_SHAPES in report.assumptions
     with _open(path) as file:
-        file.write(replay_script(report.counterexample, before, after, relations, infer))
+        file.write(replay_script(report, before, after, options))
 
 
 def _say_unreadable(error: ReadError, writer: Writer) -> None:

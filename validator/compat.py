@@ -34,6 +34,7 @@ __all__ = [
     "lowered_module",
     "new_context",
     "parse_module",
+    "portable_artifact",
     "stablehlo_attributes",
 ]
 
@@ -72,6 +73,23 @@ def parse_module(source: str | bytes, context: ir.Context) -> ir.Module:
     if isinstance(source, bytes) and is_portable_artifact(source):
         return _stablehlo.deserialize_portable_artifact(context, source)
     return ir.Module.parse(source, context)
+
+
+def portable_artifact(module: ir.Module) -> bytes | None:
+    """The module as a StableHLO portable artifact, for the oldest version that has all its ops; None where none has.
+
+    Ops of other dialects have no portable form.
+    """
+    for version in (_stablehlo.get_minimum_version(), _stablehlo.get_current_version()):
+        # the diagnostics of a failure go to stderr unless somebody takes them
+        handler: Any = module.context.attach_diagnostic_handler(lambda _: True)
+        try:
+            return _stablehlo.serialize_portable_artifact(module, version)
+        except (RuntimeError, ValueError, ir.MLIRError):
+            continue
+        finally:
+            handler.detach()
+    return None
 
 
 def lowered_module(lowered: Any) -> ir.Module | None:

@@ -28,7 +28,8 @@ class Options:
     `timeout` is in seconds, for reading and proving together, `memory_limit` in MB, of the process that does both; None
     sets no limit. `node_limit` bounds the nodes of the e-graph, None leaves its own bound. `seed` starts the input
     generator of the reference evaluator; it can change which counterexample is found, never a proof. `relations` is a
-    relation file: how parameters and results relate where the programs' shardings do not say so.
+    relation file: how parameters and results relate where the programs' shardings do not say so. With `confirm` a
+    counterexample is run on XLA too before it is believed, where that is quick.
     """
 
     theory: Theory = Theory.REASSOCIATED
@@ -38,3 +39,4 @@ class Options:
     node_limit: int | None = None
     seed: int = 0
     relations: Source | None = None
+    confirm: bool = False

@@ -52,7 +52,7 @@ def validate_programs(before: Program, after: Program, options: Options, course:
         course = Course(None if options.timeout is None else start + options.timeout)
     before, after = fold_scalars(before), fold_scalars(after)
     course.tell(Known(tuple(result.label for result in before.results)))
-    relations, relation_notes = _relations(before, after, options)
+    relations, relation_notes = relations_of(before, after, options)
     in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
     decision: Decision | None = None
     for theory in (Theory.REASSOCIATED, Theory.REAL) if options.theory is Theory.REAL else (options.theory,):
@@ -122,7 +122,7 @@ def _report(
     return Report.over(before.source, after.source, outputs, **rest)
 
 
-def _relations(before: Program, after: Program, options: Options) -> tuple[Relations, tuple[str, ...]]:
+def relations_of(before: Program, after: Program, options: Options) -> tuple[Relations, tuple[str, ...]]:
     """What the options tell of the relations besides shardings, and what a report has to say of them."""
     relations = NO_RELATIONS
     if options.relations is not None:

@@ -78,9 +78,11 @@ def test_options_reach_the_engine(engine, command, pair):
     engine(look)
     command(*pair)
     command("--theory", "real", "--assume-indices-in-bounds", "--timeout", "2.5", "--seed", "9", *pair)
+    command("--no-confirm", *pair)
     assert seen == [
+        Options(confirm=True),
+        Options(Theory.REAL, frozenset({Assumption.INDICES_IN_BOUNDS}), timeout=2.5, seed=9, confirm=True),
         Options(),
-        Options(Theory.REAL, frozenset({Assumption.INDICES_IN_BOUNDS}), timeout=2.5, seed=9),
     ]
 
 

@@ -67,6 +67,8 @@ def test_a_refutation(refuted: Report):
         "element": [0, 2],
         "expected": 2.0,
         "actual": "inf",
+        "evaluators": ["reference"],
+        "unconfirmed": None,
         "profile": "small integers",
         "seed": 7,
         "inputs": [

@@ -221,7 +221,7 @@ def _apart(want: np.ndarray, got: np.ndarray, defined: np.ndarray, unbounded: np
     """Where two results of the wide arithmetic differ by more than rounding ever makes up.
 
     A finite and an infinite element differ only where `unbounded` says the exact arithmetic, which cannot overflow,
-    saw the same.
+    saw the same; two that are the same infinity or both no number never do.
     """
     if want.dtype.kind in "iub":
         return want != got
@@ -229,7 +229,8 @@ def _apart(want: np.ndarray, got: np.ndarray, defined: np.ndarray, unbounded: np
     left, right = np.where(finite, want, 0), np.where(finite, got, 0)
     size = np.maximum(np.abs(left), np.abs(right))
     greatest = np.max(np.where(defined, size, 0), initial=0.0)
-    return np.where(finite, np.abs(left - right) > _RELATIVE * np.maximum(size, 1e-3 * greatest), unbounded)
+    same = (want == got) | (np.isnan(want) & np.isnan(got))
+    return np.where(finite, np.abs(left - right) > _RELATIVE * np.maximum(size, 1e-3 * greatest), unbounded & ~same)
 
 
 def search_counterexample(

@@ -37,7 +37,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "cause": None if report.cause is None else _cause(report.cause),
         "outputs": [_output(output) for output in report.outputs],
         "frontier": None if report.frontier is None else _frontier(report.frontier),
-        "counterexample": None if report.counterexample is None else witness_to_json(report.counterexample),
+        "counterexample": _witness(report),
         "notes": [_note(note) for note in report.notes],
         "stats": _stats(report.stats),
     }
@@ -46,6 +46,10 @@ def report_to_json(report: Report) -> dict[str, Any]:
 def json_line(report: Report) -> str:
     """The report as one line of strict JSON."""
     return json.dumps(report_to_json(report), ensure_ascii=False, allow_nan=False)
+
+
+def _witness(report: Report) -> dict[str, Any] | None:
+    return None if report.counterexample is None else witness_to_json(report.counterexample, report.confirmation)
 
 
 def _output(output: OutputReport) -> dict[str, Any]:

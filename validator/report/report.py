@@ -49,6 +49,23 @@ _RULES: dict[Obstacle | None, Rule] = {
 }
 
 
+class Evaluator(enum.Enum):
+    """What runs a counterexample."""
+
+    REFERENCE = "reference"
+    """The reference evaluator of this package."""
+    XLA = "xla"
+    """XLA's CPU back end, each device as a replica."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """Which evaluators have seen the difference that a counterexample shows; `reason` says why not all of them."""
+
+    evaluators: tuple[Evaluator, ...]
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class OutputReport:
     """The verdict on one result. `theory` is the arithmetic its proof needs, None where there is no proof."""
@@ -102,6 +119,8 @@ class Report:
     """What is wrong, where that is known; None when proved."""
     frontier: Frontier | None = None
     counterexample: Counterexample | None = None
+    confirmation: Confirmation | None = None
+    """Which evaluators have seen the counterexample's difference; None where only the reference evaluator was asked."""
     notes: tuple[Note, ...] = ()
     stats: Stats = field(default_factory=Stats)
 
@@ -115,6 +134,8 @@ class Report:
             raise ValueError("a report's theory is the weakest of its outputs' theories")
         if self.counterexample is not None and self.verdict is not Verdict.REFUTED:
             raise ValueError("a report with a counterexample is REFUTED")
+        if self.confirmation is not None and self.counterexample is None:
+            raise ValueError("a report without a counterexample has nothing to confirm")
         if self.cause is not None and self.verdict is Verdict.PROVED:
             raise ValueError("a report that is proved has no cause of failure")
 

@@ -93,7 +93,7 @@ def _result(report: Report, output: OutputReport | None) -> dict[str, Any]:
         properties["output"] = output.index
     witness = report.counterexample
     if witness is not None and output is not None and witness.result == output.index:
-        properties["counterexample"] = witness_to_json(witness)
+        properties["counterexample"] = witness_to_json(witness, report.confirmation)
         place = f"device {witness.device}, element {list(witness.index)}"
         values = f"expected {properties['counterexample']['expected']}, got {properties['counterexample']['actual']}"
         message = f"{message} ({place}: {values})"

@@ -10,7 +10,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from ..evaluate.compare import Counterexample
-    from .report import Report
+    from .report import Confirmation, Report
 
 _MAX_SHOWN = 32
 """Inputs of more elements are told by their shape only; a replay script holds them all."""
@@ -28,11 +28,22 @@ def witness_lines(witness: Counterexample, report: Report) -> Iterator[str]:
         f"expected {_scalar(witness.expected)}, got {_scalar(witness.actual)} "
         f"(inputs '{witness.profile}', seed {witness.seed})"
     )
+    yield _seen_by(report)
     for number, value in enumerate(witness.inputs):
         yield f"input {number} = {_array(value)}"
 
 
-def witness_to_json(witness: Counterexample) -> dict[str, Any]:
+def _seen_by(report: Report) -> str:
+    """Which evaluators have seen the difference."""
+    confirmation = report.confirmation
+    if confirmation is None:
+        return "seen by the reference evaluator"
+    if len(confirmation.evaluators) > 1:
+        return "seen by the reference evaluator and by XLA, which ran both programs on CPU devices"
+    return f"seen by the reference evaluator alone: {confirmation.reason}"
+
+
+def witness_to_json(witness: Counterexample, confirmation: Confirmation | None = None) -> dict[str, Any]:
     """Plain data of schema 1. Numbers that JSON does not have (NaN, infinities, complex ones) are strings."""
     return {
         "output": witness.result,
@@ -40,10 +51,16 @@ def witness_to_json(witness: Counterexample) -> dict[str, Any]:
         "element": list(witness.index),
         "expected": _plain(witness.expected),
         "actual": _plain(witness.actual),
+        "evaluators": _evaluators(confirmation),
+        "unconfirmed": None if confirmation is None or not confirmation.reason else confirmation.reason,
         "profile": witness.profile,
         "seed": witness.seed,
         "inputs": [_input(np.asarray(value)) for value in witness.inputs],
     }
+
+
+def _evaluators(confirmation: Confirmation | None) -> list[str]:
+    return ["reference"] if confirmation is None else [evaluator.value for evaluator in confirmation.evaluators]
 
 
 def _input(value: np.ndarray) -> dict[str, Any]:
