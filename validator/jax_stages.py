@@ -16,7 +16,7 @@ from .read.ir import Parameter, Program, Result, TensorType
 from .read.pairs import find_pairs
 from .read.program import read_pair, read_program
 from .read.shardings import Sharding
-from .relate.layout import local_shape
+from .relation.layout import local_shape
 
 
 @dataclass(frozen=True, slots=True)

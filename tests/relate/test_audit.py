@@ -14,7 +14,7 @@ import pytest
 
 from shardproof.validator.evaluate.errors import EvaluationError
 from shardproof.validator.evaluate.inputs import Profile
-from shardproof.validator.ops import collective_relation, movement_relation
+from shardproof.validator.ops import collective_maps, movement_relation
 from shardproof.validator.read.ir import Program
 from shardproof.validator.read.program import read_pair
 from shardproof.validator.relate import sums
@@ -126,13 +126,13 @@ def test_sees_a_wrong_slice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_sees_a_wrong_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = collective_relation.members
+    right = collective_maps.members
 
-    def wrong(walk, op):
-        found = right(walk, op)
-        return found and (_shifted(found[0], walk.store), *found[1:])
+    def wrong(builder, op):
+        found = right(builder, op)
+        return found and (_shifted(found[0], builder.store), *found[1:])
 
-    monkeypatch.setattr(collective_relation, "members", wrong)
+    monkeypatch.setattr(collective_maps, "members", wrong)
     assert audit_pair(*committed("take_vocab")).mismatches
 
 

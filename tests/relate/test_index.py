@@ -15,8 +15,8 @@ from shardproof.validator.evaluate.machine import Machine
 from shardproof.validator.evaluate.numbers import STORAGE
 from shardproof.validator.read.attributes import Comparison
 from shardproof.validator.read.ir import UNKNOWN_LOCATION, DType, Op, TensorType, Value
-from shardproof.validator.relate.context import exact_integers
-from shardproof.validator.relate.index import index_function
+from shardproof.validator.ops.integers import exact_integers
+from shardproof.validator.ops.integers import index_function
 from shardproof.validator.relation.store import Dom, Rel, Store
 from tests.tools.points import enumerate_set
 

@@ -27,7 +27,7 @@ from shardproof.validator.read.ir import DType, Program
 from shardproof.validator.relate.atoms import Atom, AtomKind
 from shardproof.validator.relate.context import Definition
 from shardproof.validator.relate.decide import Decision, decide
-from shardproof.validator.relate.monoid import Monoid
+from shardproof.validator.ops.monoid import Monoid
 from shardproof.validator.relate.value import Piece, TupleVal, Val
 from shardproof.validator.relate.walk import Walk
 

@@ -9,15 +9,15 @@ from ..read.attributes import Comparison
 from ..read.ir import Op
 from ..relate.atoms import AtomKind
 from ..relate.guards import index_form, join, split_guarded
-from ..relate.index import index_operation
 from ..relate.lift import lift
-from ..relate.monoid import Monoid
 from ..relate.moves import as_sum, base_atom, gathered, piecewise, read_through, restricted, without_constant
 from ..relate.ranges import decided
 from ..relate.rows import RowOperand, relate_rows
 from ..relate.value import AnyVal, Piece, Val, strongest
 from ..relation.build import names
 from ..relation.store import Dom
+from .integers import index_function
+from .monoid import Monoid
 
 if TYPE_CHECKING:
     from ..relate.walk import Walk
@@ -122,7 +122,8 @@ def index_result(walk: Walk, op: Op, values: Sequence[Val]) -> Val | None:
     atom = walk.context.atoms.integer(op.results[0].tensor.dtype)
     pieces = []
     for joint in joints:
-        function = index_operation(walk, op, joint)
+        types = [operand.tensor.dtype for operand in op.operands]
+        function = index_function(store, op.name, op.attributes, types, op.results[0].tensor.dtype, joint)
         if function is None:
             return None
         pieces.append(Piece(atom, store.compose(joint, function)))

@@ -9,11 +9,11 @@ import numpy as np
 from ..evaluate.numbers import STORAGE
 from ..read.ir import DType, Op, TensorType
 from ..relate.atoms import AtomKind
-from ..relate.context import exact_integers
 from ..relate.lift import lift
 from ..relate.moves import piecewise, read_through
 from ..relate.value import Piece, Val
-from ..relation.build import affine, names
+from .integers import exact_integers
+from .movement_maps import IDENTITIES, MOVES
 
 if TYPE_CHECKING:
     from ..relate.walk import Walk
@@ -27,73 +27,13 @@ def relate_identity(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
     return list(values)
 
 
-def relate_reshape(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
-    type_ = op.results[0].tensor
-    return [read_through(walk, values[0], walk.builder.reshape(type_.shape, values[0].type.shape), type_)]
-
-
-def relate_transpose(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
-    type_ = op.results[0].tensor
-    permutation = op.attributes["permutation"]
-    outputs = [f"i{permutation.index(k)}" for k in range(len(permutation))]
-    return [read_through(walk, values[0], walk.builder.moved(type_.shape, outputs), type_)]
-
-
-def relate_broadcast(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
-    type_ = op.results[0].tensor
-    source = values[0].type.shape
-    outputs = [
-        f"i{dim}" if extent != 1 or type_.shape[dim] == 1 else "0"
-        for dim, extent in zip(op.attributes["broadcast_dimensions"], source, strict=True)
-    ]
-    return [read_through(walk, values[0], walk.builder.moved(type_.shape, outputs), type_)]
-
-
-def relate_slice(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
-    type_ = op.results[0].tensor
-    starts, strides = op.attributes["start_indices"], op.attributes["strides"]
-    outputs = [affine([(step, f"i{k}")], start) for k, (start, step) in enumerate(zip(starts, strides, strict=True))]
-    return [read_through(walk, values[0], walk.builder.moved(type_.shape, outputs), type_)]
-
-
-def relate_reverse(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
-    type_ = op.results[0].tensor
-    flipped = set(op.attributes["dimensions"])
-    outputs = [affine([(-1, f"i{k}")], n - 1) if k in flipped else f"i{k}" for k, n in enumerate(type_.shape)]
-    return [read_through(walk, values[0], walk.builder.moved(type_.shape, outputs), type_)]
-
-
-def relate_concatenate(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
-    type_ = op.results[0].tensor
-    axis = op.attributes["dimension"]
-    parts, offset = [], 0
-    for value in values:
-        extent = value.type.shape[axis]
-        if extent:
-            outputs = names("i", type_.rank)
-            outputs[axis] = affine([(1, f"i{axis}")], -offset)
-            where = [f"{offset} <= i{axis} < {offset + extent}"]
-            parts.append((walk.builder.moved(type_.shape, outputs, where), value))
-        offset += extent
-    return [piecewise(walk, parts, type_)]
-
-
-def relate_pad(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
-    type_ = op.results[0].tensor
-    operand, padding = values
-    store, builder = walk.store, walk.builder
-    inner = names("x", type_.rank)
-    where = []
-    for k, extent in enumerate(operand.type.shape):
-        low, gap = op.attributes["edge_padding_low"][k], op.attributes["interior_padding"][k]
-        where.append(f"i{k} = {affine([(gap + 1, f'x{k}')], low)}")
-        where.append(f"0 <= x{k} < {extent}")
-    inside = builder.linked(type_.shape, inner, where)
-    outside = store.set_minus(walk.points(type_), store.domain(inside))
-    parts = [(inside, operand)] if not store.empty(inside) else []
-    if not store.set_empty(outside):
-        parts.append((store.restrict(builder.moved(type_.shape, []), outside), padding))
-    return [piecewise(walk, parts, type_)]
+def relate_moved(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+    """The result reads its operands through the op's relations."""
+    type_, reads = op.results[0].tensor, MOVES[op.name](walk.builder, op)
+    if len(reads) == 1:
+        number, rel = reads[0]
+        return [read_through(walk, values[number], rel, type_)]
+    return [piecewise(walk, [(rel, values[number]) for number, rel in reads], type_)]
 
 
 def relate_iota(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
@@ -153,17 +93,8 @@ def _as_integers(array: np.ndarray, dtype: DType) -> np.ndarray | None:
 
 
 RELATIONS = {
-    "stablehlo.reshape": relate_reshape,
-    "stablehlo.transpose": relate_transpose,
-    "stablehlo.broadcast_in_dim": relate_broadcast,
-    "stablehlo.slice": relate_slice,
-    "stablehlo.reverse": relate_reverse,
-    "stablehlo.concatenate": relate_concatenate,
-    "stablehlo.pad": relate_pad,
+    **dict.fromkeys(MOVES, relate_moved),
+    **dict.fromkeys(IDENTITIES, relate_identity),
     "stablehlo.iota": relate_iota,
     "stablehlo.constant": relate_constant,
-    "mhlo.copy": relate_identity,
-    "sdy.reshard": relate_identity,
-    "sdy.sharding_constraint": relate_identity,
-    "stablehlo.optimization_barrier": relate_identity,
 }

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..read.ir import Op, TensorType, TupleType
-from ..relate.keys import frozen, frozen_attributes
 from ..relate.manual import enter, is_nested, leave
 from ..relate.rows import RowOperand, relate_rows
 from ..relate.value import AnyVal, TokenVal, TupleVal, Val
 from ..relation.build import names
+from .keys import frozen, frozen_attributes
 
 if TYPE_CHECKING:
     from ..relate.walk import Walk

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..read.ir import Op, TensorType
-from ..relate.keys import frozen_attributes, region_key
 from ..relate.rows import RowOperand, relate_rows
 from ..relate.value import AnyVal, Val
 from ..relation.build import names
 from ..relation.store import Rel
 from .annotations import ANNOTATIONS
+from .keys import frozen_attributes, region_key
 
 if TYPE_CHECKING:
     from ..relate.walk import Walk

@@ -7,56 +7,42 @@ from typing import TYPE_CHECKING
 
 from ..read.ir import Op, TensorType
 from ..relate.atoms import AtomKind
-from ..relate.keys import region_key
-from ..relate.monoid import Monoid, monoid_of_region
 from ..relate.ordered import constant_start, relate_ordered, relate_windows
 from ..relate.rows import RowOperand, relate_rows
 from ..relate.selecting import relate_selected
 from ..relate.sums import sum_over
 from ..relate.value import AnyVal, Val
-from ..relation.build import affine, names
+from ..relation.build import names
 from .annotations import ANNOTATIONS
+from .keys import region_key
+from .monoid import Monoid, monoid_of_region
+from .reduction_maps import reduce_read, reduced_lines, window, window_read
 
 if TYPE_CHECKING:
     from ..relate.walk import Walk
 
 
 def relate_reduce(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
-    dims = tuple(op.attributes["dimensions"])
     count = len(values) // 2
     operands, inits = values[:count], values[count:]
-    kept = [k for k in range(operands[0].type.rank) if k not in dims]
     monoid = monoid_of_region(op.regions[0])
     if count == 1 and monoid is not None and starts_neutral(walk, inits[0], monoid):
-        type_ = op.results[0].tensor
-        inner = names("x", operands[0].type.rank)
-        where = [f"0 <= x{k} < {operands[0].type.shape[k]}" for k in dims]
-        for position, k in enumerate(kept):
-            inner[k] = f"i{position}"
-        rel = walk.builder.linked(type_.shape, inner, where)
-        return [sum_over(walk, operands[0], rel, monoid, type_, steps=_steps(inits[0]))]
-    return _reduce_rows(walk, op, operands, inits, kept, dims)
+        rel = reduce_read(walk.builder, op)
+        return [sum_over(walk, operands[0], rel, monoid, op.results[0].tensor, steps=_steps(inits[0]))]
+    return _reduce_rows(walk, op, operands, inits)
 
 
-def _reduce_rows(
-    walk: Walk, op: Op, operands: list[Val], inits: list[Val], kept: list[int], dims: tuple[int, ...]
-) -> list[AnyVal]:
+def _reduce_rows(walk: Walk, op: Op, operands: list[Val], inits: list[Val]) -> list[AnyVal]:
     """Any reducer: equal rows in the same order, and equal starts, give equal results."""
     key = region_key(op.regions[0], ANNOTATIONS)
     if key is None:
         return [walk.not_modelled(r.type, f"reducer of '{op.name}' that reads outer values") for r in op.results]
-    shape = operands[0].type.shape
-    batch = [shape[k] for k in kept]
-    row = [shape[k] for k in sorted(dims)]
-    outputs = [""] * len(shape)
-    for position, k in enumerate([*kept, *sorted(dims)]):
-        outputs[k] = f"i{position}"
-    line = walk.builder.moved([*batch, *row], outputs)
+    batch, line, row_rank = reduced_lines(walk.builder, op)
     types = [result.tensor for result in op.results]
-    ordered = relate_ordered(walk, op.regions[0], (op.name, key), operands, inits, line, len(row), types)
+    ordered = relate_ordered(walk, op.regions[0], (op.name, key), operands, inits, line, row_rank, types)
     if ordered is not None:
         return ordered
-    rows = [RowOperand(value, line, len(row)) for value in operands]
+    rows = [RowOperand(value, line, row_rank) for value in operands]
     rows.extend(RowOperand(value, walk.builder.moved(batch, []), 0) for value in inits)
     reads = [walk.builder.moved(result.tensor.shape, names("i", len(batch))) for result in op.results]
     return relate_rows(walk, (op.name, key), rows, batch, types, reads)
@@ -83,8 +69,7 @@ def relate_reduce_window(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
     monoid = monoid_of_region(op.regions[0])
     types = [result.tensor for result in op.results]
     if len(values) == 2 and monoid is not None and starts_neutral(walk, values[1], monoid):
-        inner, where, hidden = _window(op, values[0])
-        rel = walk.builder.relation(types[0].shape, [*walk.builder.device, *inner], where, exists=hidden)
+        rel = window_read(walk.builder, op)
         return [sum_over(walk, values[0], rel, monoid, types[0], steps=_steps(values[1]))]
     return _windows_by_place(walk, op, values, types)
 
@@ -95,15 +80,15 @@ def _windows_by_place(walk: Walk, op: Op, values: list[Val], types: list[TensorT
     rank, count = types[0].rank, len(values) // 2
     sizes = tuple(op.attributes["window_dimensions"])
     wide = [k for k in range(rank) if sizes[k] != 1]
-    inner, where, hidden = _window(op, values[0])
+    inner, where, hidden = window(op)
     # the place in the window becomes further coordinates of the point
     places = {name: f"i{rank + position}" for position, name in enumerate(hidden)}
     text = [re.sub(r"(?<![A-Za-z_])k\d+\b", lambda found: places[found.group()], condition) for condition in where]
-    window = [sizes[k] for k in wide]
-    inside = walk.builder.linked([*types[0].shape, *window], inner, text)
+    extents = [sizes[k] for k in wide]
+    inside = walk.builder.linked([*types[0].shape, *extents], inner, text)
     if key is not None:
         full_key = (op.name, key, sizes)
-        made = relate_windows(walk, region, full_key, values[:count], values[count:], inside, window, types)
+        made = relate_windows(walk, region, full_key, values[:count], values[count:], inside, extents, types)
         if made is not None:
             return made
     return [walk.not_modelled(type_, f"'{op.name}' with this reducer or start value") for type_ in types]
@@ -124,30 +109,8 @@ def relate_select_and_scatter(walk: Walk, op: Op, values: list[Val]) -> list[Any
     monoid = monoid_of_region(scatter)
     if monoid is not None and not starts_neutral(walk, init, monoid):
         monoid = None
-    window = list(zip(sizes, strides, low, strict=True))
-    return [relate_selected(walk, (op.name, keys, start.key, sizes), operand, source, init, window, monoid)]
-
-
-def _window(op: Op, operand: Val) -> tuple[list[str], list[str], list[str]]:
-    """Names x of the operand's index, constraints that tie them to the result's i and the window's k, and those k."""
-    rank = operand.type.rank
-    sizes = op.attributes["window_dimensions"]
-    strides = op.attributes.get("window_strides") or (1,) * rank
-    dilations = op.attributes.get("window_dilations") or (1,) * rank
-    base = op.attributes.get("base_dilations") or (1,) * rank
-    padding = op.attributes.get("padding")
-    low = [int(padding[k][0]) if padding is not None else 0 for k in range(rank)]
-    inner, where, hidden = names("x", rank), [], []
-    for k, extent in enumerate(operand.type.shape):
-        where.append(f"0 <= x{k} < {extent}")
-        if sizes[k] == 1:
-            where.append(f"{affine([(base[k], f'x{k}')])} = {affine([(strides[k], f'i{k}')], -low[k])}")
-            continue
-        hidden.append(f"k{k}")
-        where.append(f"0 <= k{k} < {sizes[k]}")
-        terms = [(strides[k], f"i{k}"), (dilations[k], f"k{k}")]
-        where.append(f"{affine([(base[k], f'x{k}')])} = {affine(terms, -low[k])}")
-    return inner, where, hidden
+    extents = list(zip(sizes, strides, low, strict=True))
+    return [relate_selected(walk, (op.name, keys, start.key, sizes), operand, source, init, extents, monoid)]
 
 
 RELATIONS = {

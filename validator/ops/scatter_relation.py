@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 from ..read.attributes import ScatterDims
 from ..read.ir import Op, TensorType
 from ..relate.guards import Guarded
-from ..relate.keys import region_key
-from ..relate.monoid import Monoid, monoid_of_region
 from ..relate.moves import as_sum, gathered, read_through
 from ..relate.rows import RowOperand, relate_rows
 from ..relate.updates import relate_updates
 from ..relate.value import AnyVal, Piece, Val, strongest
-from ..relation.build import affine, box_constraints, names
+from ..relation.build import names
 from ..relation.store import Dom, Rel
 from .annotations import ANNOTATIONS
 from .indexing_relation import index_joints
+from .keys import region_key
+from .monoid import Monoid, monoid_of_region
+from .scatter_maps import index_reads, landing, scatter_limits
 
 if TYPE_CHECKING:
     from ..relate.walk import Walk
@@ -79,7 +80,7 @@ def _summed(walk: Walk, op: Op, dims: ScatterDims, monoid: Monoid, operand: Val,
     for value in (operand, updates):
         if value.monoid not in (None, monoid):
             return walk.unrelated(type_, "a partial result of another reducer is scattered")
-    landing = _landing(walk, dims, operand, updates)
+    lands = landing(walk.builder, dims, operand.type, updates.type)
     pieces: list[Piece] = []
     source = as_sum(walk, updates, monoid)
     indices = _update_indices(walk, dims, starts, updates)
@@ -88,8 +89,10 @@ def _summed(walk: Walk, op: Op, dims: ScatterDims, monoid: Monoid, operand: Val,
     unknown = _undefined_indices(walk, indices, updates)
     if any(not store.set_empty(store.set_meet(unknown, store.domain(piece.rel))) for piece in source.pieces):
         return walk.unrelated(type_, "an update lands at an undefined index")
-    for joint in index_joints(walk, indices, _scatter_limits(dims, operand, updates), walk.points(updates.type)):
-        made = _landed(walk, source, joint, landing)
+    for joint in index_joints(
+        walk, indices, scatter_limits(dims, operand.type, updates.type), walk.points(updates.type)
+    ):
+        made = _landed(walk, source, joint, lands)
         if made is None:
             return walk.unrelated(type_, "a scatter counts one update several times")
         pieces.extend(made)
@@ -117,11 +120,11 @@ def _updated(
     indices = _update_indices(walk, dims, starts, source)
     if not walk.store.set_empty(_undefined_indices(walk, indices, source)):
         return walk.unrelated(op.results[number].tensor, "an update lands at an undefined index")
-    limits = _scatter_limits(dims, base, source)
+    limits = scatter_limits(dims, base.type, source.type)
     joints = index_joints(walk, indices, limits, walk.points(source.type))
-    landing = _landing(walk, dims, base, source)
+    lands = landing(walk.builder, dims, base.type, source.type)
     unique, sorted_ = bool(op.attributes.get("unique_indices")), bool(op.attributes.get("indices_are_sorted"))
-    return relate_updates(walk, base, source, joints, landing, starts.theory, unique, sorted_, computation)
+    return relate_updates(walk, base, source, joints, lands, starts.theory, unique, sorted_, computation)
 
 
 def _rows(
@@ -181,59 +184,13 @@ def _undefined_indices(walk: Walk, indices: list[Val], updates: Val) -> Dom:
 
 def _update_indices(walk: Walk, dims: ScatterDims, starts: Val, updates: Val) -> list[Val]:
     """For each component of the index vector, its value at every update element."""
-    scatter_dims = [k for k in range(updates.type.rank) if k not in dims.update_window_dims]
-    start_dims = [k for k in range(starts.type.rank) if k != dims.index_vector_dim]
-    indices = []
-    for j in range(len(dims.scatter_dims_to_operand_dims)):
-        read = [""] * starts.type.rank
-        for position, k in enumerate(start_dims):
-            read[k] = f"i{scatter_dims[position]}"
-        if dims.index_vector_dim < starts.type.rank:
-            read[dims.index_vector_dim] = str(j)
-        rel = walk.builder.moved(updates.type.shape, read)
-        indices.append(read_through(walk, starts, rel, TensorType(updates.type.shape, starts.type.dtype)))
-    return indices
+    type_ = TensorType(updates.type.shape, starts.type.dtype)
+    return [
+        read_through(walk, starts, rel, type_) for rel in index_reads(walk.builder, dims, starts.type, updates.type)
+    ]
 
 
-def _windows(dims: ScatterDims, operand: Val, updates: Val) -> list[int]:
-    """Extent of the window along each operand dimension; 1 where it is inserted or batching."""
-    kept = [k for k in range(operand.type.rank) if k not in dims.inserted_window_dims + dims.input_batching_dims]
-    extents = [1] * operand.type.rank
-    for position, k in enumerate(kept):
-        extents[k] = updates.type.shape[dims.update_window_dims[position]]
-    return extents
-
-
-def _scatter_limits(dims: ScatterDims, operand: Val, updates: Val) -> list[int]:
-    extents = _windows(dims, operand, updates)
-    return [operand.type.shape[k] - extents[k] for k in dims.scatter_dims_to_operand_dims]
-
-
-def _landing(walk: Walk, dims: ScatterDims, operand: Val, updates: Val) -> Rel:
-    """{[d, u, n] -> [d, o]}: where an update element lands; windows that leave the operand land nowhere."""
-    device = walk.builder.device
-    shape = updates.type.shape
-    scatter_dims = [k for k in range(updates.type.rank) if k not in dims.update_window_dims]
-    kept = [k for k in range(operand.type.rank) if k not in dims.inserted_window_dims + dims.input_batching_dims]
-    outputs: list[list[tuple[int, str]]] = [[] for _ in range(operand.type.rank)]
-    for position, k in enumerate(kept):
-        outputs[k].append((1, f"i{dims.update_window_dims[position]}"))
-    for own, theirs in zip(dims.input_batching_dims, dims.scatter_indices_batching_dims, strict=True):
-        start_dims = [k for k in range(len(scatter_dims) + 1) if k != dims.index_vector_dim]
-        outputs[own].append((1, f"i{scatter_dims[start_dims.index(theirs)]}"))
-    where = box_constraints(names("i", len(shape)), shape)
-    for j, (k, limit) in enumerate(
-        zip(dims.scatter_dims_to_operand_dims, _scatter_limits(dims, operand, updates), strict=True)
-    ):
-        outputs[k].append((1, f"n{j}"))
-        where.append(f"0 <= n{j} <= {limit}")
-    index = names("n", len(dims.scatter_dims_to_operand_dims))
-    source = [*device, *names("i", len(shape)), *index]
-    target = [*device, *(affine(terms) for terms in outputs)]
-    return walk.store.rel(f"{{[{','.join(source)}] -> [{','.join(target)}] : {' and '.join(where) or '1 = 1'}}}")
-
-
-def _landed(walk: Walk, updates: Val, joint: Guarded, landing: Rel) -> list[Piece] | None:
+def _landed(walk: Walk, updates: Val, joint: Guarded, lands: Rel) -> list[Piece] | None:
     """Pieces o → (update element, guards) of the updates that land on o; None where one would be counted twice."""
     store = walk.store
     guards, count, rel = joint
@@ -243,7 +200,7 @@ def _landed(walk: Walk, updates: Val, joint: Guarded, landing: Rel) -> list[Piec
     arity = rel.arity_in
     keep = store.rel(f"{{[{','.join(passing)}] -> [{','.join(passing)}]}}")
     # u → (o, g), then (u, g) ↔ o through the set of all (u, o, g)
-    placed = store.compose(with_point, store.side_by_side(landing, keep))
+    placed = store.compose(with_point, store.side_by_side(lands, keep))
     both = store.pair(store.identity_on(store.domain(placed)), placed)
     u, o = names("u", arity), names("o", placed.arity_out - extra)
     whole = [*u, *o, *passing]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..read.ir import Op, TensorType
-from .layout import regions
+from ..relation.layout import regions
 from .lift import lift
 from .moves import read_through
 from .value import AnyVal, Val

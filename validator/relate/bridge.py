@@ -13,12 +13,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..ops.monoid import Monoid
 from ..ops.record import Theory
 from ..read.ir import DType
 from ..relation.build import names
 from ..relation.store import Dom, Rel, RelationLimitError, Store
 from .atoms import Atom, AtomKind
-from .monoid import Monoid
 from .spaces import Spaces
 
 if TYPE_CHECKING:

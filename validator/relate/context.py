@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..ops.integers import exact_integers
+from ..ops.monoid import Monoid
 from ..ops.record import Theory
 from ..read.ir import DType
 from ..relation.store import Dom, Rel, Store
 from .atoms import Atom, AtomKind, AtomTable
 from .bridge import Bridge
 from .lemmas import BY_NAME
-from .monoid import Monoid
 from .value import Piece
 
 if TYPE_CHECKING:
@@ -142,11 +143,3 @@ class Context:
                 return atom, None
             return self.atoms.integer(dtype), int(number)
         return self.atoms.integer(dtype), int(value)
-
-
-_SIGNIFICAND = {DType.F64: 53, DType.F32: 24, DType.F16: 11, DType.BF16: 8}
-
-
-def exact_integers(dtype: DType) -> int:
-    """Every integer of at most this magnitude is exactly a value of the float type (0 where that is not modelled)."""
-    return 1 << _SIGNIFICAND[dtype] if dtype in _SIGNIFICAND else 0

@@ -13,14 +13,14 @@ from ..read.ir import Op, Program
 from ..read.relations import NO_RELATIONS, Given, Relations
 from ..read.shardings import Sharding
 from ..relation.build import Builder
+from ..relation.given import device_vectors, given_relation
+from ..relation.layout import layout, local_shape, mesh_for, regions
 from ..relation.mesh import NO_DEVICES
 from ..relation.store import Rel, RelationLimitError
 from .atoms import Atom, AtomKind
 from .bridge import Bridge
 from .context import Context
 from .departure import EXCHANGES, departure
-from .given import device_vectors, given_relation
-from .layout import layout, local_shape, mesh_for, regions
 from .manual import BOUNDARIES, is_inside
 from .outputs import Comparison, compare_result
 from .reals import Reals

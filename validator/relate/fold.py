@@ -13,13 +13,13 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..ops.integers import index_function
+from ..ops.monoid import Monoid
 from ..ops.record import Theory
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .context import Definition
-from .index import index_function
 from .lift import find, lift
-from .monoid import Monoid
 from .moves import gathered, restricted
 from .value import Piece, Val, strongest
 

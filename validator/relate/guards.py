@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..ops.integers import index_function
+from ..ops.monoid import Monoid
 from ..relation.build import names
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
-from .index import index_function
-from .monoid import Monoid
 from .moves import gathered
 from .value import Piece, Val
 

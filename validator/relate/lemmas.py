@@ -30,7 +30,7 @@ LEMMAS = (
         "an integer op on INT[a1], …, INT[ak] is INT[f(a1, …, ak)], wrap-around included",
         "all operands are known integers; of floats, all are exactly representable and no −0.0 arises",
         Theory.EXACT,
-        "relate/index.py",
+        "ops/integers.py",
     ),
     Lemma(
         "bounded integer",

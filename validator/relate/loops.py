@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from ..ops.record import Theory
 from ..read.attributes import Comparison as Direction
 from ..read.ir import Op, TensorType
+from ..relation.layout import layout, regions
 from ..relation.store import Rel
 from .atoms import Atom, AtomKind
 from .guesses import layouts_by_shape
-from .layout import layout, regions
 from .manual import is_inside, lifted
 from .outputs import compare_values
 from .value import AnyVal, Piece, Val, strongest

@@ -19,8 +19,8 @@ import numpy as np
 from ..read.ir import Op, TensorType
 from ..read.shardings import Sharding, ShardingKind
 from ..relation.build import Builder
+from ..relation.layout import layout
 from ..relation.store import Rel
-from .layout import layout
 from .moves import read_through
 from .value import AnyVal, Val
 

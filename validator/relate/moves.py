@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from ..ops.monoid import Monoid
 from ..read.ir import TensorType
 from ..relation.store import Dom, Rel, Store
 from .atoms import Atom, AtomKind
-from .monoid import Monoid
 from .value import Piece, Val, strongest
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .context import Context, Definition
 from .fold import candidate, invariant_choice
-from .monoid import Monoid
+from ..ops.monoid import Monoid
 from .moves import gathered
 from .sums import counted
 from .value import Piece

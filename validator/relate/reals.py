@@ -19,7 +19,7 @@ from ..read.ir import DType
 from ..relation.store import Dom, Rel, RelationLimitError
 from .atoms import Atom, AtomKind
 from .context import Context, Definition
-from .monoid import Monoid
+from ..ops.monoid import Monoid
 from .polynomials import MAX_PIECES, Form, NoFormError, Polynomials, factors_of, matched
 from .spaces import Spaces
 from .value import Piece

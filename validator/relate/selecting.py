@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
+from ..ops.monoid import Monoid
 from ..ops.record import Theory
 from ..read.ir import TensorType
 from ..relation.build import affine, names
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
-from .monoid import Monoid
 from .moves import gathered, without_constant
 from .sequences import Letters, Sequences, matching, restricted_to
 from .value import Piece, Val, strongest

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
+from ..ops.monoid import Monoid
 from ..ops.record import Theory
 from ..read.ir import DType, TensorType
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .fold import name_value, resolve
 from .lift import canonical_operand
-from .monoid import Monoid
 from .moves import as_sum, gathered, restricted
 from .value import Piece, Val, strongest
 

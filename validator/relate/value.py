@@ -13,11 +13,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..ops.monoid import Monoid
 from ..ops.record import Theory
 from ..read.ir import TensorType
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
-from .monoid import Monoid
 
 
 @dataclass(frozen=True, slots=True)

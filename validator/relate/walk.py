@@ -16,6 +16,9 @@ import numpy as np
 from ..evaluate.arithmetic import Native
 from ..evaluate.machine import Machine
 from ..evaluate.numbers import STORAGE
+from ..ops.integers import exact_integers
+from ..ops.keys import frozen_attributes
+from ..ops.monoid import Monoid
 from ..ops.record import OpRecord, Theory
 from ..ops.registry import RECORDS
 from ..read.ir import DType, Op, Program, Region, TensorType, TokenType, TupleType, Type
@@ -24,13 +27,11 @@ from ..relation.build import Builder, names
 from ..relation.mesh import Mesh
 from ..relation.store import Dom, Rel, RelationLimitError
 from .atoms import Atom, AtomKind
-from .context import Context, exact_integers
+from .context import Context
 from .fold import complete_part, name_value, resolve
 from .guards import split_guarded
-from .keys import frozen_attributes
 from .lift import met
 from .manual import is_inside, lifted
-from .monoid import Monoid
 from .moves import gathered
 from .value import AnyVal, Piece, TokenVal, TupleVal, Val, strongest
 

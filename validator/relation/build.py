@@ -7,12 +7,14 @@ local index `i0, i1, …`. Texts are cached by the store, so equal builders cost
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .mesh import Box, Mesh, affine_fit, boxes
-from .store import Dom, Rel, Store
+
+if TYPE_CHECKING:
+    from .store import Dom, Rel, Store
 
 
 def names(prefix: str, count: int) -> list[str]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..read.attributes import DeviceGroups, DevicePairs
 from ..read.ir import Program, Region
 from ..read.shardings import Sharding, ShardingKind
-from ..relation.build import Builder, affine, names
-from ..relation.mesh import Mesh, coarsest_mesh
-from ..relation.store import Rel
+from .build import Builder, affine, names
+from .mesh import Mesh, coarsest_mesh
+
+if TYPE_CHECKING:
+    from .store import Rel
 
 
 def tile_vectors(sharding: Sharding) -> list[np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,8 +11,10 @@ from ..read.affine import Affine, Constraint, Floor
 from ..read.errors import ReadError, ReadErrorKind
 from ..read.relations import Given, Piece, Relations
 from ..read.shardings import Sharding
-from ..relation.build import Builder, affine, box_constraints, names
-from ..relation.store import Rel
+from .build import Builder, affine, box_constraints, names
+
+if TYPE_CHECKING:
+    from .store import Rel
 from .layout import layout
 
 

@@ -11,12 +11,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..read.attributes import Comparison
-from ..read.ir import DType, Op
-from ..relation.store import Dom, Rel, Store
-from .context import exact_integers
+from ..read.ir import DType
 
 if TYPE_CHECKING:
-    from .walk import Walk
+    from ..relation.store import Dom, Rel, Store
+
+_SIGNIFICAND = {DType.F64: 53, DType.F32: 24, DType.F16: 11, DType.BF16: 8}
+
+
+def exact_integers(dtype: DType) -> int:
+    """Every integer of at most this magnitude is exactly a value of the float type (0 where that is not modelled)."""
+    return 1 << _SIGNIFICAND[dtype] if dtype in _SIGNIFICAND else 0
+
 
 UNBOUNDED = 1 << 200
 """Stands for no bound on a float operand, larger than any integer taken as exact."""
@@ -185,9 +191,3 @@ def _exact_float(
     if signed_zero and (name == "stablehlo.negate" or any(low < 0 for low, _ in bounds)):
         return None
     return function
-
-
-def index_operation(walk: Walk, op: Op, operands: Rel) -> Rel | None:
-    """`index_function` for an op of the program being walked."""
-    types = [operand.tensor.dtype for operand in op.operands]
-    return index_function(walk.store, op.name, op.attributes, types, op.results[0].tensor.dtype, operands)
