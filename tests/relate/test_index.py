@@ -13,10 +13,9 @@ import pytest
 from shardproof.validator.evaluate.arithmetic import Native
 from shardproof.validator.evaluate.machine import Machine
 from shardproof.validator.evaluate.numbers import STORAGE
+from shardproof.validator.ops.integers import exact_integers, index_function
 from shardproof.validator.read.attributes import Comparison
 from shardproof.validator.read.ir import UNKNOWN_LOCATION, DType, Op, TensorType, Value
-from shardproof.validator.ops.integers import exact_integers
-from shardproof.validator.ops.integers import index_function
 from shardproof.validator.relation.store import Dom, Rel, Store
 from tests.tools.points import enumerate_set
 

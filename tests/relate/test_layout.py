@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from shardproof.validator.evaluate.layout import defined_elements, shard, shard_shape
 from shardproof.validator.read.shardings import Sharding, ShardingKind
-from shardproof.validator.relation.layout import layout, local_shape, mesh_for, tile_vectors
 from shardproof.validator.relation.build import Builder
+from shardproof.validator.relation.layout import layout, local_shape, mesh_for, tile_vectors
 from shardproof.validator.relation.mesh import NO_DEVICES, coarsest_mesh, mesh_of
 from shardproof.validator.relation.store import Store
 from tests.tools.points import enumerate_set

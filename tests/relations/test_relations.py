@@ -24,8 +24,8 @@ from shardproof.validator.read.program import read_program
 from shardproof.validator.read.relations import NO_RELATIONS, Given, Piece, Relations, read_relations
 from shardproof.validator.read.shardings import Sharding
 from shardproof.validator.relate.decide import decide
-from shardproof.validator.relation.given import device_vectors, given_relation
 from shardproof.validator.relation.build import Builder
+from shardproof.validator.relation.given import device_vectors, given_relation
 from shardproof.validator.relation.mesh import coarsest_mesh, mesh_of
 from shardproof.validator.relation.store import Store
 from shardproof.validator.report.verdict import Verdict

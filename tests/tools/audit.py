@@ -23,11 +23,11 @@ from shardproof.validator.evaluate.exact import Exact
 from shardproof.validator.evaluate.inputs import Profile, draw, extents
 from shardproof.validator.evaluate.layouts import layouts_of
 from shardproof.validator.evaluate.machine import Machine
+from shardproof.validator.ops.monoid import Monoid
 from shardproof.validator.read.ir import DType, Program
 from shardproof.validator.relate.atoms import Atom, AtomKind
 from shardproof.validator.relate.context import Definition
 from shardproof.validator.relate.decide import Decision, decide
-from shardproof.validator.ops.monoid import Monoid
 from shardproof.validator.relate.value import Piece, TupleVal, Val
 from shardproof.validator.relate.walk import Walk
 

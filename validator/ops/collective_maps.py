@@ -18,7 +18,7 @@ from ..relation.build import Builder, affine, box_constraints, names
 from ..relation.mesh import affine_fit
 
 if TYPE_CHECKING:
-    from ..relation.store import Rel
+    from ..relation.objects import Rel
 
 
 def members(builder: Builder, op: Op) -> tuple[Rel, Rel, int] | None:

@@ -11,7 +11,7 @@ from ..relation.build import Builder, affine, names
 from .keys import frozen
 
 if TYPE_CHECKING:
-    from ..relation.store import Rel
+    from ..relation.objects import Rel
 
 PairReads = list[tuple["Rel | None", "Rel"]]
 """Relations from (point, summed index) to the left and to the right operand. Without a left one, it is zero there."""

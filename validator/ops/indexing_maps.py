@@ -11,7 +11,7 @@ from ..read.ir import Op
 from ..relation.build import Builder, box_constraints, names
 
 if TYPE_CHECKING:
-    from ..relation.store import Rel
+    from ..relation.objects import Rel
 
 
 @dataclass(frozen=True, slots=True, eq=False)

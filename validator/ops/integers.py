@@ -14,7 +14,8 @@ from ..read.attributes import Comparison
 from ..read.ir import DType
 
 if TYPE_CHECKING:
-    from ..relation.store import Dom, Rel, Store
+    from ..relation.objects import Dom, Rel
+    from ..relation.store import Store
 
 _SIGNIFICAND = {DType.F64: 53, DType.F32: 24, DType.F16: 11, DType.BF16: 8}
 

@@ -13,7 +13,7 @@ from ..read.ir import Op
 from ..relation.build import Builder, affine, names
 
 if TYPE_CHECKING:
-    from ..relation.store import Rel
+    from ..relation.objects import Rel
 
 Reads = list[tuple[int, "Rel"]]
 """Pairs of an operand's number and the relation {[d, i] -> [d, x]} through which the result reads it."""

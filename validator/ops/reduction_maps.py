@@ -8,7 +8,7 @@ from ..read.ir import Op
 from ..relation.build import Builder, affine, names
 
 if TYPE_CHECKING:
-    from ..relation.store import Rel
+    from ..relation.objects import Rel
 
 
 def reduce_read(builder: Builder, op: Op) -> Rel:

@@ -5,18 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from . import (
-    collective,
-    contraction,
-    control,
-    elementwise,
-    indexing,
-    movement,
-    opaque,
-    order,
-    random,
-    reduction,
-)
 from .collective_relation import RELATIONS as COLLECTIVE
 from .contraction_relation import RELATIONS as CONTRACTION
 from .control_relation import RELATIONS as CONTROL
@@ -26,22 +14,10 @@ from .indexing_relation import RELATIONS as INDEXING
 from .movement_relation import RELATIONS as MOVEMENT
 from .opaque_relation import RELATIONS as OPAQUE
 from .order_relation import RELATIONS as ORDER
-from .record import Family, OpRecord, table
+from .record import Family, OpRecord
+from .records import MEANINGS
 from .reduction_relation import RELATIONS as REDUCTION
 from .scatter_relation import RELATIONS as SCATTER
-
-_FAMILIES = (
-    elementwise,
-    movement,
-    reduction,
-    contraction,
-    indexing,
-    collective,
-    order,
-    control,
-    random,
-    opaque,
-)
 
 _RELATIONS = (
     COLLECTIVE | CONTRACTION | CONTROL | ELEMENTWISE | INDEXING | MOVEMENT | OPAQUE | ORDER | REDUCTION | SCATTER
@@ -53,4 +29,4 @@ def _with_relation(record: OpRecord) -> OpRecord:
     return replace(record, relate=_RELATIONS.get(record.name, default))
 
 
-RECORDS: Mapping[str, OpRecord] = table(_with_relation(record) for family in _FAMILIES for record in family.RECORDS)
+RECORDS: Mapping[str, OpRecord] = {name: _with_relation(record) for name, record in MEANINGS.items()}

@@ -9,7 +9,7 @@ from ..read.ir import TensorType
 from ..relation.build import Builder, affine, box_constraints, names
 
 if TYPE_CHECKING:
-    from ..relation.store import Rel
+    from ..relation.objects import Rel
 
 
 def index_reads(builder: Builder, dims: ScatterDims, starts: TensorType, updates: TensorType) -> list[Rel]:

@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from ..ops.monoid import Monoid
 from ..read.ir import DType
 from ..relation.build import names
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .context import Context, Definition
 from .fold import candidate, invariant_choice
-from ..ops.monoid import Monoid
 from .moves import gathered
 from .sums import counted
 from .value import Piece

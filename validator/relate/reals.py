@@ -15,11 +15,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..egraph.constants import rational
+from ..ops.monoid import Monoid
 from ..read.ir import DType
 from ..relation.store import Dom, Rel, RelationLimitError
 from .atoms import Atom, AtomKind
 from .context import Context, Definition
-from ..ops.monoid import Monoid
 from .polynomials import MAX_PIECES, Form, NoFormError, Polynomials, factors_of, matched
 from .spaces import Spaces
 from .value import Piece

@@ -14,7 +14,8 @@ import numpy as np
 from .mesh import Box, Mesh, affine_fit, boxes
 
 if TYPE_CHECKING:
-    from .store import Dom, Rel, Store
+    from .objects import Dom, Rel
+    from .store import Store
 
 
 def names(prefix: str, count: int) -> list[str]:

@@ -14,7 +14,7 @@ from ..read.shardings import Sharding
 from .build import Builder, affine, box_constraints, names
 
 if TYPE_CHECKING:
-    from .store import Rel
+    from .objects import Rel
 from .layout import layout
 
 

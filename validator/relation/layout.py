@@ -14,7 +14,7 @@ from .build import Builder, affine, names
 from .mesh import Mesh, coarsest_mesh
 
 if TYPE_CHECKING:
-    from .store import Rel
+    from .objects import Rel
 
 
 def tile_vectors(sharding: Sharding) -> list[np.ndarray]:

@@ -14,38 +14,11 @@ from typing import Any
 
 import islpy as isl
 
+from .objects import Dom, Rel
+
 
 class RelationLimitError(Exception):
     """isl gave up on one operation (too many disjuncts or too much work); the caller must treat it as unknown."""
-
-
-class Rel:
-    """One relation between integer tuples. Create it through a `Store`."""
-
-    __slots__ = ("arity_in", "arity_out", "map", "number")
-
-    def __init__(self, number: int, raw: isl.Map) -> None:
-        self.number = number
-        self.map = raw
-        self.arity_in: int = raw.dim(isl.dim_type.in_)
-        self.arity_out: int = raw.dim(isl.dim_type.out)
-
-    def __repr__(self) -> str:
-        return f"Rel#{self.number} {self.map}"
-
-
-class Dom:
-    """One set of integer tuples. Create it through a `Store`."""
-
-    __slots__ = ("arity", "number", "set")
-
-    def __init__(self, number: int, raw: isl.Set) -> None:
-        self.number = number
-        self.set = raw
-        self.arity: int = raw.dim(isl.dim_type.set)
-
-    def __repr__(self) -> str:
-        return f"Dom#{self.number} {self.set}"
 
 
 MAX_DISJUNCTS = 400
