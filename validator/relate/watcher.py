@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..course import Advanced, Course, Phase, Proved
 from ..read.ir import Program
-from .layout import regions
+from ..relation.layout import regions
 from .outputs import Comparison
 from .walk import Walk
 
