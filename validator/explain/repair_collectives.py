@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..ops.monoid import Monoid, monoid_of_region
 from ..read.attributes import DeviceGroups, DevicePairs
 from ..read.ir import Op, TensorType, Value
-from ..relate.monoid import Monoid, monoid_of_region
 from ..report.cause import Cause, Diagnosis
 from .make import Maker
 from .scene import Axes, Scene, Site, groups_text

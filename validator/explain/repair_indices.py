@@ -271,7 +271,7 @@ def _predicates(scene: Scene, shape: tuple[int, ...]) -> list[Value]:
 
 def _neutrals(scene: Scene, op: Op) -> list[float]:
     """What may stand where elements are masked away."""
-    from ..relate.monoid import monoid_of_region
+    from ..ops.monoid import monoid_of_region
 
     monoid = monoid_of_region(op.regions[0]) if op.regions else None
     neutral = monoid.neutral(op.results[0].tensor.dtype) if monoid is not None and len(op.results) == 1 else 0

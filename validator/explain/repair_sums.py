@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..ops.monoid import Monoid, monoid_of_region
 from ..read.ir import Op, TensorType, Value
-from ..relate.monoid import Monoid, monoid_of_region
 from ..report.cause import Cause, Diagnosis
 from .make import Maker
 from .repair_collectives import groups_of

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..ops.monoid import Monoid
 from ..read.ir import Op, TensorType, Value
-from ..relate.monoid import Monoid
 from ..report.cause import Cause, Diagnosis
 from .make import Maker
 from .repair_collectives import COLLECTIVES, collective_between, groups_of, natural_pairs, pairs_text, regrouping, said
