@@ -22,7 +22,7 @@ from .read.inferred import with_inferred
 from .read.ir import UNKNOWN_LOCATION, Location, Program
 from .read.relations import NO_RELATIONS, Relations, read_relations
 from .read.scalars import fold_scalars
-from .relate.decide import Decision, Stop, decide
+from .relate.decide import Decision, decide
 from .report.note import Note
 from .report.report import Obstacle, OutputReport, Report, Stats
 from .report.verdict import Verdict
@@ -98,7 +98,11 @@ def _report(
     seconds: float,
 ) -> Report:
     """The report on a decision; `seconds` is the time there is to look for the cause of a missing proof."""
-    outputs = [_output(k, before, after, decision, options.theory) for k in range(len(before.results))]
+    made = {result.number: op.location for op in after.body.ops for result in op.results}
+    outputs = [
+        _output(k, result.label, decision, options.theory, made.get(after.results[k].value.number, UNKNOWN_LOCATION))
+        for k, result in enumerate(before.results)
+    ]
     if counterexample is not None:
         k = counterexample.result
         message = outputs[k].message or "differs from the before program"
@@ -145,15 +149,16 @@ def _open(decision: Decision, k: int) -> bool:
     return comparison is None or not comparison.proved
 
 
-def _output(k: int, before: Program, after: Program, decision: Decision, accepted: Theory) -> OutputReport:
-    label = before.results[k].label
+def _output(k: int, label: str, decision: Decision, accepted: Theory, made: Location) -> OutputReport:
+    """The verdict on one result, which the after program makes at the location `made`."""
     comparison, stop = decision.comparisons[k], decision.stops[k]
     if comparison is not None and comparison.proved:
         if _THEORIES.index(comparison.theory) <= _THEORIES.index(accepted):
             return OutputReport(k, label, Verdict.PROVED, comparison.theory)
         message = f"proved only under the theory '{comparison.theory.value}', and '{accepted.value}' is asked for"
-        return OutputReport(k, label, Verdict.NOT_PROVED, None, _location(None, after, k), message)
-    location = _location(stop, after, k)
+        return OutputReport(k, label, Verdict.NOT_PROVED, None, made, message)
+    op = stop.origin.op if stop is not None and stop.origin is not None else None
+    location = op.location if op is not None else made
     if decision.missing[k]:
         return OutputReport(k, label, Verdict.UNSUPPORTED, None, location, f"{decision.missing[k]} is not modelled")
     if decision.out_of_time:
@@ -163,14 +168,6 @@ def _output(k: int, before: Program, after: Program, decision: Decision, accepte
         return OutputReport(k, label, Verdict.NOT_PROVED, None, location, message)
     reason = comparison.reason if comparison is not None else "not compared"
     return OutputReport(k, label, Verdict.NOT_PROVED, None, location, f"result {k} {reason}")
-
-
-def _location(stop: Stop | None, after: Program, k: int) -> Location:
-    """Where a proof stops, else the op of the after program that defines the result."""
-    if stop is not None and stop.origin is not None and stop.origin.op is not None:
-        return stop.origin.op.location
-    result = after.results[k].value
-    return next((op.location for op in reversed(after.body.ops) if result in op.results), UNKNOWN_LOCATION)
 
 
 def _obstacle(decision: Decision, k: int, output: OutputReport) -> Obstacle:

@@ -58,6 +58,8 @@ class Context:
     lifts: dict[Hashable, list[Candidate]] = field(default_factory=dict)
     definitions: dict[int, list[Definition]] = field(default_factory=dict)
     """By the number of every atom that occurs in the definition."""
+    unfolded: set[tuple[Hashable, ...]] = field(default_factory=set)
+    """Definitions with the pieces that share atoms with them, in which they are not found: layers repeat these."""
     rows: dict[Hashable, list[Any]] = field(default_factory=dict)
     """Named row operations by op, attributes and operand atoms."""
     expansions: dict[int, tuple[Piece, ...] | None] = field(default_factory=dict)

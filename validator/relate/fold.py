@@ -47,10 +47,11 @@ def resolve(walk: Walk, value: Val, *, own: bool = False, partly: bool = False) 
         while progress:
             progress = False
             best: tuple[Definition, Val] | None = None
+            held = {piece.atom.number: piece for piece in value.pieces}
             for definition in _definitions(walk, value, own):
                 if definition.serial in tried:
                     continue
-                folded = _fold(walk, value, definition, part)
+                folded = _fold(walk, value, held, definition, part)
                 if folded is None:
                     tried.add(definition.serial)
                 elif all(piece.atom is definition.atom for piece in folded.pieces):
@@ -92,12 +93,18 @@ def _definitions(walk: Walk, value: Val, own: bool) -> list[Definition]:
     return ranked[:MAX_DEFINITIONS]
 
 
-def _fold(walk: Walk, value: Val, definition: Definition, partly: bool) -> Val | None:
-    """The value with the named term in it where it is found; `partly` lets other elements of the same atoms remain."""
+def _fold(walk: Walk, value: Val, own: dict[int, Piece], definition: Definition, partly: bool) -> Val | None:
+    """The value with the named term in it where it is found; `partly` lets other elements of the same atoms remain.
+
+    `own` are the value's pieces by atom.
+    """
     store = walk.store
     if value.monoid is not None and definition.monoid not in (None, value.monoid):
         return None
-    own = {piece.atom.number: piece for piece in value.pieces}
+    shared = [own[p.atom.number] for p in definition.pieces if p.atom.number in own]
+    key = (definition.serial, partly, value.is_view, *((p.atom.number, p.rel.number, p.coefficient) for p in shared))
+    if key in walk.context.unfolded:
+        return None
     if len(own) != len(value.pieces) or not _telling(own, definition):
         return None
     factors = {
@@ -106,6 +113,7 @@ def _fold(walk: Walk, value: Val, definition: Definition, partly: bool) -> Val |
         if piece.atom.number in own and own[piece.atom.number].coefficient % piece.coefficient == 0
     }
     if len(factors) != 1:
+        walk.context.unfolded.add(key)
         return None
     factor = factors.pop()
     if (
@@ -118,6 +126,7 @@ def _fold(walk: Walk, value: Val, definition: Definition, partly: bool) -> Val |
         return None
     match = candidate(walk, own, definition)
     if match is None:
+        walk.context.unfolded.add(key)
         return None
     good = store.domain(match)
     left: list[tuple[Piece, Rel]] = []
@@ -133,6 +142,7 @@ def _fold(walk: Walk, value: Val, definition: Definition, partly: bool) -> Val |
                 good = store.set_minus(good, store.domain(store.minus(have, want)))
         left.append((mine, want))
     if store.set_empty(good):
+        walk.context.unfolded.add(key)
         return None
     match = store.restrict(match, good)
     rest = [piece for piece in value.pieces if all(piece is not mine for mine, _ in left)]

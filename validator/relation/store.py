@@ -8,8 +8,8 @@ numbers unique for its whole life (a memo keyed by the address of a freed isl ob
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable
 from typing import Any
 
 import islpy as isl
@@ -27,8 +27,14 @@ MAX_DISJUNCTS = 400
 MAX_RAW_DISJUNCTS = 1_500
 """The same before isl has joined what it can, which takes time that grows with the square."""
 
-MAX_OPERATIONS = 300_000
+MAX_OPERATIONS = 100_000
 """isl's own operation budget for one call; it does not stop everything, so callers also run under a time limit."""
+
+MANY_OPERATIONS = 1_000_000
+"""The budget of a second attempt, for calls whose operations are quick: others take a thousand times as long."""
+
+QUICK_SECONDS = 0.3
+"""Processor time in which a first attempt must have met its budget for a second one to be made."""
 
 
 class Store:
@@ -39,6 +45,7 @@ class Store:
         self._doms: dict[int, list[Dom]] = {}
         self._texts: dict[str, Rel | Dom] = {}
         self._memo: dict[tuple[Any, ...], Any] = {}
+        self._given_up: set[tuple[Any, ...]] = set()
         self._count = 0
         self.hits = 0
         self.misses = 0
@@ -100,10 +107,12 @@ class Store:
         found = self._memo.get(key)
         if found is None:
             self.misses += 1
+            if key in self._given_up:
+                raise RelationLimitError(f"isl gave up on '{key[0]}'")
             try:
-                with _budget():
-                    found = compute()
+                found = _bounded(compute)
             except isl.Error as error:
+                self._given_up.add(key)
                 raise RelationLimitError(f"isl gave up on '{key[0]}'") from error
             self._memo[key] = found
         else:
@@ -377,25 +386,34 @@ class Store:
         return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(dom.arity))
 
 
+def _bounded(compute: Callable[[], Any]) -> Any:
+    """What isl computes within its budget; raises its error where that is not enough."""
+    start = time.process_time()
+    try:
+        return _within(MAX_OPERATIONS, compute)
+    except isl.Error:
+        if time.process_time() - start > QUICK_SECONDS:
+            raise
+    return _within(MANY_OPERATIONS, compute)
+
+
+def _within(operations: int, compute: Callable[[], Any]) -> Any:
+    """What isl computes with so many of its operations; outside of this nothing is limited."""
+    context = isl.DEFAULT_CONTEXT
+    before = context.get_max_operations()
+    context.set_max_operations(operations)
+    context.reset_operations()
+    try:
+        return compute()
+    finally:
+        context.set_max_operations(before)
+
+
 def _parsed(kind: Callable[[str], Any], text: str, intern: Callable[[Any], Any]) -> Any:
     """What a text describes, interned; what isl does not take is treated as unknown, like all it gives up on."""
     try:
         # reading takes as long as the text is, and a long table is no reason to give up
         raw = kind(text)
-        with _budget():
-            return intern(raw)
+        return _bounded(lambda: intern(raw))
     except isl.Error as error:
         raise RelationLimitError(f"isl does not read '{text[:80]}'") from error
-
-
-@contextmanager
-def _budget() -> Iterator[None]:
-    """Within the block isl gives up after `MAX_OPERATIONS` of its operations; outside of it nothing is limited."""
-    context = isl.DEFAULT_CONTEXT
-    before = context.get_max_operations()
-    context.set_max_operations(MAX_OPERATIONS)
-    context.reset_operations()
-    try:
-        yield
-    finally:
-        context.set_max_operations(before)
