@@ -121,6 +121,7 @@ def parser() -> argparse.ArgumentParser:
     output.add_argument(
         "--replay", metavar="FILE", help="when refuted, write a Python script that evaluates the counterexample"
     )
+    output.add_argument("--html", metavar="FILE", help="write the reports as one page of HTML, too")
     output.add_argument("--stats", action="store_true", help="print counts to stderr")
     level = output.add_mutually_exclusive_group()
     level.add_argument("-q", dest="quiet", action="store_true", help="print no diagnostics")
@@ -194,16 +195,14 @@ def _run(arguments: list[str]) -> int:
             out = stack.enter_context(_open(args.output)) if args.output else sys.stdout
         except OSError as error:
             command_line.error(f"cannot write '{args.output}': {(error.strerror or str(error)).lower()}")
-        writer = writer_for(Format(args.format), out)
+        writer = writer_for(Format(args.format), out, args.html)
+        stack.callback(writer.close)
         if args.before is not None and args.after is None:
-            code = _problems(options, args, writer, [PROGRAM, *arguments])
-            writer.close()
-            return code
+            return _problems(options, args, writer, [PROGRAM, *arguments])
         try:
             pairs = _pairs(args)
         except ReadError as error:
             _say_unreadable(error, writer)
-            writer.close()
             return ExitCode.UNREADABLE
         try:
             codes = [_validate(pair, options, args, writer, [PROGRAM, *arguments]) for pair in pairs]
@@ -211,9 +210,7 @@ def _run(arguments: list[str]) -> int:
             # what was proved until then is worth saying
             if (report := getattr(stop, "report", None)) is not None:
                 _say(report, args, writer)
-            writer.close()
             raise
-        writer.close()
     if len(codes) > 1 and not args.quiet:
         _say_counts(codes)
     return ExitCode.worst(codes)
@@ -245,8 +242,9 @@ def _about(args: argparse.Namespace) -> int:
 
 def _check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     """Refuses combinations that argparse cannot express."""
-    if args.replay is not None and not os.access(os.path.dirname(args.replay) or ".", os.W_OK):
-        command_line.error(f"cannot write '{args.replay}'")
+    for path in (args.replay, args.html):
+        if path is not None and not os.access(os.path.dirname(path) or ".", os.W_OK):
+            command_line.error(f"cannot write '{path}'")
     if args.xla_dump is not None:
         if args.before is not None:
             command_line.error("BEFORE and AFTER do not go with --xla-dump")

@@ -103,10 +103,11 @@ def test_verdict_line_is_one_line(proved: Report):
     assert "\n" not in verdict_line(proved)
 
 
-def test_notebooks_show_the_text(refuted: Report):
+def test_notebooks_show_the_page_without_its_frame(refuted: Report):
     html = refuted._repr_html_()
-    assert html.startswith("<pre>REFUTED")
-    assert "&#x27;grad&#x27;" in html
+    assert html.startswith("<style>")
+    assert "<html" not in html
+    assert 'class="verdict">REFUTED<' in html
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,47 @@ class _Document:
         print(text, file=self._out, flush=True)
 
 
-def writer_for(format_: Format, out: TextIO) -> Writer:
-    """The writer of a format."""
-    return (_Lines if format_ in (Format.TEXT, Format.JSON) else _Document)(out, format_)
+class _Html:
+    """One page for the whole run, beside what goes to the output."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._reports: list[Report] = []
+        self._failures: list[Failure] = []
+
+    def report(self, report: Report) -> None:
+        self._reports.append(report)
+
+    def failure(self, failure: Failure) -> None:
+        self._failures.append(failure)
+
+    def close(self) -> None:
+        from .html import page
+
+        with open(self._path, "w", encoding="utf-8") as file:
+            file.write(page(self._reports, self._failures))
+
+
+class _Both:
+    """Hands everything on to several writers."""
+
+    def __init__(self, *writers: Writer) -> None:
+        self._writers = writers
+
+    def report(self, report: Report) -> None:
+        for writer in self._writers:
+            writer.report(report)
+
+    def failure(self, failure: Failure) -> None:
+        for writer in self._writers:
+            writer.failure(failure)
+
+    def close(self) -> None:
+        for writer in self._writers:
+            writer.close()
+
+
+def writer_for(format_: Format, out: TextIO, html: str | None = None) -> Writer:
+    """The writer of a format, which also writes the HTML file where one is asked for."""
+    writer = (_Lines if format_ in (Format.TEXT, Format.JSON) else _Document)(out, format_)
+    return writer if html is None else _Both(writer, _Html(html))

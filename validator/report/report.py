@@ -187,9 +187,9 @@ class Report:
         return full_text(self)
 
     def _repr_html_(self) -> str:
-        import html
+        from .html import fragment
 
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return fragment(self)
 
 
 def _weakest(theories: Iterable[Theory | None]) -> Theory | None:

@@ -27,7 +27,7 @@ def verdict_line(report: Report) -> str:
         conditions.append("assuming " + ", ".join(sorted(a.value for a in report.assumptions)))
     verdict = report.verdict.name + (f" ({', '.join(conditions)})" if conditions else "")
     return "  ".join(
-        (verdict, f"{report.before} → {report.after}", _outputs(report), f"{report.stats.seconds:.2f} s"),
+        (verdict, f"{report.before} → {report.after}", outputs_text(report), f"{report.stats.seconds:.2f} s"),
     )
 
 
@@ -66,7 +66,8 @@ def full_text(report: Report) -> str:
     return "\n".join([verdict_line(report), *diagnostics(report)])
 
 
-def _outputs(report: Report) -> str:
+def outputs_text(report: Report) -> str:
+    """How many outputs are proved."""
     count = len(report.outputs)
     proved = sum(output.verdict is Verdict.PROVED for output in report.outputs)
     noun = "output" if count == 1 else "outputs"
@@ -74,8 +75,7 @@ def _outputs(report: Report) -> str:
 
 
 def _failure(report: Report, verbose: bool) -> Iterator[Diagnostic]:
-    message = report.message or _default_message(report)
-    yield Diagnostic(Severity.ERROR, message, report.after, _frame(report.location))
+    yield Diagnostic(Severity.ERROR, message_of(report), report.after, _frame(report.location))
     listed = [output for output in report.outputs if verbose or output.verdict is not Verdict.PROVED]
     limit = len(listed) if verbose else _MAX_OUTPUTS
     for output in listed[:limit]:
@@ -88,10 +88,10 @@ def _failure(report: Report, verbose: bool) -> Iterator[Diagnostic]:
     if report.counterexample is not None:
         for line in witness_lines(report.counterexample, report):
             yield _note(report, line)
-    for advice in _advice(report):
-        yield _note(report, f"try: {advice}")
+    for line in advice(report):
+        yield _note(report, f"try: {line}")
     stats = report.stats
-    yield _note(report, f"{_outputs(report)}, {stats.ops_before} ops before, {stats.ops_after} after")
+    yield _note(report, f"{outputs_text(report)}, {stats.ops_before} ops before, {stats.ops_after} after")
 
 
 def _note(report: Report, message: str, location: Location = UNKNOWN_LOCATION) -> Diagnostic:
@@ -113,7 +113,10 @@ def _callers(report: Report, location: Location) -> Iterator[Diagnostic]:
         yield _note(report, f"and {len(callers) - _MAX_CALLERS} more callers")
 
 
-def _default_message(report: Report) -> str:
+def message_of(report: Report) -> str:
+    """What differs or is missing, in one sentence."""
+    if report.message:
+        return report.message
     match report.verdict:
         case Verdict.REFUTED:
             return f"'{report.after}' does not compute its shard of '{report.before}'"
@@ -143,7 +146,8 @@ def _output(report: Report, output: OutputReport) -> Diagnostic:
     return _note(report, f"{output.title} {output.verdict.name}{theory}{message}", output.location)
 
 
-def _advice(report: Report) -> Iterator[str]:
+def advice(report: Report) -> Iterator[str]:
+    """What a reader may try next."""
     if report.verdict is Verdict.REFUTED:
         if report.counterexample is not None:
             yield "'--replay FILE.py' writes a script that evaluates both programs on these inputs"

@@ -25,15 +25,17 @@ def witness_lines(witness: Counterexample, report: Report) -> Iterator[str]:
     title = output.title if output is not None else f"output {witness.result}"
     yield (
         f"counterexample: {title}, device {witness.device}, element {list(witness.index)}: "
-        f"expected {_scalar(witness.expected)}, got {_scalar(witness.actual)} "
+        f"expected {scalar_text(witness.expected)}, got {scalar_text(witness.actual)} "
         f"(inputs '{witness.profile}', seed {witness.seed})"
     )
-    yield _seen_by(report)
+    yield seen_by(report)
     for number, value in enumerate(witness.inputs):
-        yield f"input {number} = {_array(value)}"
+        kind, content = array_text(value)
+        separator = " " if content.startswith("[") or value.ndim == 0 else ", "
+        yield f"input {number} = {kind}{separator}{content}"
 
 
-def _seen_by(report: Report) -> str:
+def seen_by(report: Report) -> str:
     """Which evaluators have seen the difference."""
     confirmation = report.confirmation
     if confirmation is None:
@@ -68,19 +70,19 @@ def _input(value: np.ndarray) -> dict[str, Any]:
     return {"shape": list(value.shape), "dtype": str(value.dtype), "values": shown}
 
 
-def _array(value: np.ndarray) -> str:
-    """An input in the fewest words: minimised counterexamples are zero nearly everywhere."""
+def array_text(value: np.ndarray) -> tuple[str, str]:
+    """The type of an input, and its content in the fewest words: counterexamples are zero nearly everywhere."""
     array = np.asarray(value)
     kind = f"{array.dtype}[{','.join(map(str, array.shape))}]"
     if array.size > 1 and (array == array.flat[0]).all():
-        return f"{kind}, all {_scalar(array.flat[0])}"
+        return kind, f"all {scalar_text(array.flat[0])}"
     places = np.argwhere(array)
     if array.size > _MAX_PLACES and len(places) <= _MAX_PLACES:
-        entries = ", ".join(f"{place.tolist()} = {_scalar(array[tuple(place)])}" for place in places)
-        return f"{kind}, zero except {entries}"
+        entries = ", ".join(f"{place.tolist()} = {scalar_text(array[tuple(place)])}" for place in places)
+        return kind, f"zero except {entries}"
     if array.size > _MAX_SHOWN:
-        return f"{kind}, not shown"
-    return f"{kind} {' '.join(repr(array.tolist()).split())}"
+        return kind, "not shown"
+    return kind, " ".join(repr(array.tolist()).split())
 
 
 def _plain(value: Any) -> bool | int | float | str:
@@ -90,5 +92,6 @@ def _plain(value: Any) -> bool | int | float | str:
     return item if isinstance(item, bool | int | float) else str(item)
 
 
-def _scalar(value: Any) -> str:
+def scalar_text(value: Any) -> str:
+    """A number as Python prints it."""
     return str(np.asarray(value).item())
