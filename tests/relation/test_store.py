@@ -203,10 +203,27 @@ def test_too_much_work_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
     rel = store.rel("{[a,b,c] -> [x] : (7x + a) mod 5 = b and exists (k : 3k + 2x + c = 4a and 0 <= k < 9)}")
     before = isl.DEFAULT_CONTEXT.get_max_operations()
-    monkeypatch.setattr("shardproof.validator.relation.store.MAX_OPERATIONS", 10)
+    monkeypatch.setattr(store_module, "MAX_OPERATIONS", 10)
+    monkeypatch.setattr(store_module, "MANY_OPERATIONS", 20)
     with pytest.raises(RelationLimitError, match="isl gave up on 'lexmin'"):
         store.lexmin(rel)
     assert isl.DEFAULT_CONTEXT.get_max_operations() == before
+    monkeypatch.undo()
+    with pytest.raises(RelationLimitError, match="isl gave up on 'lexmin'"):
+        store.lexmin(rel)  # it is not tried again
+    assert not Store().empty(Store().lexmin(rel))
+
+
+def test_quick_operations_have_a_second_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "{[a,b,c] -> [x] : (7x + a) mod 5 = b and exists (k : 3k + 2x + c = 4a and 0 <= k < 9)}"
+    monkeypatch.setattr(store_module, "MAX_OPERATIONS", 10)
+    store = Store()
+    assert not store.empty(store.lexmin(store.rel(text)))
+    store = Store()
+    rel = store.rel(text)
+    monkeypatch.setattr(store_module, "QUICK_SECONDS", -1.0)
+    with pytest.raises(RelationLimitError, match="isl gave up on 'lexmin'"):
+        store.lexmin(rel)
 
 
 def test_the_length_of_a_text_takes_nothing_of_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
