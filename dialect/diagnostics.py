@@ -8,10 +8,8 @@ as a regular expression. Errors, warnings and remarks all have to be expected; a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-
-SEVERITIES = ("error", "warning", "note", "remark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +56,17 @@ _COMMENT = re.compile(
 _MALFORMED = re.compile(r"//\s*expected-(?:error|warning|note|remark)")
 
 
-def expectations(text: str) -> list[Expectation]:
-    """The expectations of a file; raises ValueError, with the line, for a comment that only looks like one."""
-    found: list[Expectation] = []
+def _expectations(text: str) -> Iterator[Expectation | Diagnostic]:
+    """The expectations of a file, and an error for each comment that only looks like one."""
     lines = text.split("\n")
     for number, line in enumerate(lines, start=1):
         match = _COMMENT.search(line)
-        if match is None:
-            if _MALFORMED.search(line):
-                raise ValueError(f"{number}: malformed expectation")
-            continue
-        severity, as_pattern, place, message = match.groups()
-        pattern = _pattern(message) if as_pattern else re.escape(message)
-        target = _target(lines, number, place)
-        found.append(Expectation(number, target, severity, re.compile(pattern), message))
-    return found
+        if match is not None:
+            severity, as_pattern, place, message = match.groups()
+            pattern = _pattern(message) if as_pattern else re.escape(message)
+            yield Expectation(number, _target(lines, number, place), severity, re.compile(pattern), message)
+        elif _MALFORMED.search(line):
+            yield Diagnostic(number, 1, "error", "malformed expectation")
 
 
 def _target(lines: list[str], number: int, place: str | None) -> int:
@@ -99,19 +93,23 @@ def _pattern(message: str) -> str:
     return "".join(part if number % 2 else re.escape(part) for number, part in enumerate(parts))
 
 
-def unmet(expected: Iterable[Expectation], diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """What does not agree: diagnostics that nothing expects, then expectations that nothing meets."""
-    open_ = list(expected)
+def disagreements(text: str, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Where diagnostics and the comments of a file do not agree, as errors; nothing if all is as the file says.
+
+    Diagnostics that nothing expects come first, then expectations that nothing meets.
+    """
+    unmet: list[Expectation] = []
     wrong: list[Diagnostic] = []
+    for found in _expectations(text):
+        (unmet if isinstance(found, Expectation) else wrong).append(found)
     for each in diagnostics:
-        met = next((e for e in open_ if e.is_met_by(each)), None)
+        met = next((e for e in unmet if e.is_met_by(each)), None)
         if met is not None:
-            open_.remove(met)
+            unmet.remove(met)
         elif each.severity != "note" and not each.expected:
             wrong.append(Diagnostic(each.line, each.column, "error", f"unexpected {each.severity}: {each.message}"))
-    for each in open_:
-        message = f"expected {each.severity} '{each.written}' was not produced"
-        wrong.append(Diagnostic(each.line, 1, "error", message))
+    for each in unmet:
+        wrong.append(Diagnostic(each.line, 1, "error", f"expected {each.severity} '{each.written}' was not produced"))
     return wrong
 
 

@@ -20,4 +20,6 @@ TESTS = sorted(
 def test_lit(test: Path, tmp_path: Path):
     command = [sys.executable, "-P", "-c", "from lit.main import main; main()", "-v", str(LIT / test)]
     run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TMPDIR": str(tmp_path)})
+    if "UNSUPPORTED: " in run.stdout:
+        pytest.skip("needs a tool that is not installed")
     assert run.returncode == 0 and "PASS: " in run.stdout, run.stdout + run.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from ..dialect.diagnostics import Diagnostic, expectations, unmet
+from ..dialect.diagnostics import Diagnostic, disagreements
 from .options import Options
 from .problems import Problem, ProblemError, diagnostic_of, parts_of, read_problems
 from .read.errors import ReadError
@@ -65,17 +65,12 @@ def _outcome(problem: Problem, report: Report | None) -> Outcome:
 
 def unexpected(source: Source, outcomes: Iterable[Outcome]) -> list[Diagnostic]:
     """What does not agree with the comments that expect diagnostics; nothing where all is as the file says."""
-    try:
-        expected = expectations(text_of(source.data, source.name))
-    except ValueError as error:
-        line, _, message = str(error).partition(": ")
-        return [Diagnostic(int(line), 1, "error", message)]
     found: list[Diagnostic] = []
     for outcome in outcomes:
         found += outcome.diagnostics
         if outcome.report is not None:
             found += _of_report(outcome.report, source.name, outcome.is_expected)
-    return unmet(expected, found)
+    return disagreements(text_of(source.data, source.name), found)
 
 
 def _of_report(report: Report, name: str, is_expected: bool) -> Iterator[Diagnostic]:

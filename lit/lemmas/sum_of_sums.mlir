@@ -1,0 +1,54 @@
+// Lemma *sum of sums*: a sum of the original over its own named sums is also the sum of their elements
+
+// RUN: expect-exit 0 validate-hlo %s --split-input-file --stats 2>&1 | filecheck %s
+// CHECK: {{^}}PROVED
+// CHECK: {{^}}REFUTED
+
+"shardproof.problem"() {spec = @before, impl = @after, theory = "reassociated", expect = "PROVED"} : () -> ()
+module @before attributes {mhlo.num_partitions = 3 : i32} {
+  func.func public @main(%arg0: tensor<5x6xf32> {mhlo.sharding = "{devices=[1,3]<=[3]}"}) -> (tensor<f32> {mhlo.sharding = "{replicated}"}) {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %0 = stablehlo.reduce(%arg0 init: %cst) applies stablehlo.add across dimensions = [1] : (tensor<5x6xf32>, tensor<f32>) -> tensor<5xf32>
+    %cst_0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %1 = stablehlo.reduce(%0 init: %cst_0) applies stablehlo.add across dimensions = [0] : (tensor<5xf32>, tensor<f32>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+}
+module @after attributes {mhlo.num_partitions = 3 : i32} {
+  func.func public @main(%arg0: tensor<5x2xf32> {mhlo.sharding = "{devices=[1,3]<=[3]}"}) -> (tensor<f32> {mhlo.sharding = "{replicated}"}) {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %0 = stablehlo.reduce(%arg0 init: %cst) applies stablehlo.add across dimensions = [0, 1] : (tensor<5x2xf32>, tensor<f32>) -> tensor<f32>
+    %1 = "stablehlo.all_reduce"(%0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>, use_global_device_ids}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %2 = stablehlo.add %arg1, %arg2 : tensor<f32>
+      stablehlo.return %2 : tensor<f32>
+    }) : (tensor<f32>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+}
+
+// -----
+
+// Without what the lemma needs.
+"shardproof.problem"() {spec = @before, impl = @after, theory = "reassociated", expect = "REFUTED"} : () -> ()
+module @before attributes {mhlo.num_partitions = 3 : i32} {
+  func.func public @main(%arg0: tensor<5x6xf32> {mhlo.sharding = "{devices=[1,3]<=[3]}"}) -> (tensor<f32> {mhlo.sharding = "{replicated}"}) {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %0 = stablehlo.reduce(%arg0 init: %cst) applies stablehlo.add across dimensions = [1] : (tensor<5x6xf32>, tensor<f32>) -> tensor<5xf32>
+    %cst_0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %1 = stablehlo.reduce(%0 init: %cst_0) applies stablehlo.add across dimensions = [0] : (tensor<5xf32>, tensor<f32>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+}
+module @after attributes {mhlo.num_partitions = 3 : i32} {
+  func.func public @main(%arg0: tensor<5x2xf32> {mhlo.sharding = "{devices=[1,3]<=[3]}"}) -> (tensor<f32> {mhlo.sharding = "{replicated}"}) {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %0 = stablehlo.reduce(%arg0 init: %cst) applies stablehlo.add across dimensions = [0, 1] : (tensor<5x2xf32>, tensor<f32>) -> tensor<f32>
+    %1 = "stablehlo.all_reduce"(%0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0], [1], [2]]> : tensor<3x1xi64>, use_global_device_ids}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %2 = stablehlo.add %arg1, %arg2 : tensor<f32>
+      stablehlo.return %2 : tensor<f32>
+    }) : (tensor<f32>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+}

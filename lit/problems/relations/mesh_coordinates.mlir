@@ -1,0 +1,46 @@
+// Device dimensions of a mesh instead of the number of the device.
+
+// RUN: expect-exit 0 validate-hlo %s --split-input-file | filecheck %s
+// CHECK: PROVED (exact)
+// CHECK: REFUTED
+
+"shardproof.mesh"() {sym_name = "mesh", axes = ["x", "y"], sizes = array<i64: 2, 3>} : () -> ()
+"shardproof.problem"() {
+  spec = @before, impl = @after, theory = "exact", expect = "PROVED",
+  parameters = [{map = affine_map<(x, y, i, j) -> (3 * x + i, 2 * y + j)>, mesh = @mesh}],
+  results = [{map = affine_map<(x, y, i, j) -> (3 * x + i, 2 * y + j)>, mesh = @mesh}]
+} : () -> ()
+module @before {
+  func.func public @main(%x: tensor<6x6xf32>) -> tensor<6x6xf32> {
+    %0 = stablehlo.negate %x : tensor<6x6xf32>
+    return %0 : tensor<6x6xf32>
+  }
+}
+module @after attributes {mhlo.num_partitions = 6 : i32} {
+  func.func public @main(%x: tensor<3x2xf32>) -> tensor<3x2xf32> {
+    %0 = stablehlo.negate %x : tensor<3x2xf32>
+    return %0 : tensor<3x2xf32>
+  }
+}
+
+// -----
+
+// The result is not held like that.
+"shardproof.mesh"() {sym_name = "mesh", axes = ["x", "y"], sizes = array<i64: 2, 3>} : () -> ()
+"shardproof.problem"() {
+  spec = @before, impl = @after, theory = "exact", expect = "REFUTED",
+  parameters = [{map = affine_map<(x, y, i, j) -> (3 * x + i, 2 * y + j)>, mesh = @mesh}],
+  results = [{map = affine_map<(x, y, i, j) -> (3 - 3 * x + i, 2 * y + j)>, mesh = @mesh}]
+} : () -> ()
+module @before {
+  func.func public @main(%x: tensor<6x6xf32>) -> tensor<6x6xf32> {
+    %0 = stablehlo.negate %x : tensor<6x6xf32>
+    return %0 : tensor<6x6xf32>
+  }
+}
+module @after attributes {mhlo.num_partitions = 6 : i32} {
+  func.func public @main(%x: tensor<3x2xf32>) -> tensor<3x2xf32> {
+    %0 = stablehlo.negate %x : tensor<3x2xf32>
+    return %0 : tensor<3x2xf32>
+  }
+}
