@@ -101,7 +101,10 @@ def disagreements(text: str, diagnostics: Iterable[Diagnostic]) -> list[Diagnost
     unmet: list[Expectation] = []
     wrong: list[Diagnostic] = []
     for found in _expectations(text):
-        (unmet if isinstance(found, Expectation) else wrong).append(found)
+        if isinstance(found, Expectation):
+            unmet.append(found)
+        else:
+            wrong.append(found)
     for each in diagnostics:
         met = next((e for e in unmet if e.is_met_by(each)), None)
         if met is not None:
