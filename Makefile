@@ -5,11 +5,14 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= 2
+NATIVE ?= build/native
+# The newest MLIR of LLVM's own packages.
+MLIR_DIR ?= $(lastword $(sort $(wildcard /usr/lib/llvm-*/lib/cmake/mlir)))
 
 PACKAGE = $(VENV)/.package-installed
 TOOLS = $(VENV)/.tools-installed
 
-.PHONY: help demo test quick lint types lit docs dev clean
+.PHONY: help demo test quick lint types lit native docs dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -34,6 +37,10 @@ types: $(TOOLS)  ## run pyright
 
 lit: $(TOOLS)  ## run the tests of the command line
 	$(BIN)/lit -v lit
+
+native:  ## build the dialect for plain MLIR 22, where that is installed (see docs/dialect.md)
+	cmake -G Ninja -S cmake -B $(NATIVE) -DMLIR_DIR=$(MLIR_DIR)
+	cmake --build $(NATIVE)
 
 docs: $(TOOLS)  ## write the generated pages of docs/ anew
 	$(BIN)/python docs/generate.py

@@ -1,4 +1,4 @@
-"""The `shardproof` MLIR dialect: problems, relations and certificates as files of any MLIR tool (see docs/dialect.md)."""
+"""The `shardproof` MLIR dialect: problems, relations and certificates as files for MLIR tools (see docs/dialect.md)."""
 
 from __future__ import annotations
 

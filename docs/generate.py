@@ -1,5 +1,5 @@
 """Writes the pages of this folder that follow from the code: the command lines, the op table, the rule reference, the
-passes, the schema of JSON reports and the causes of missing proofs.
+passes, the dialect, the schema of JSON reports and the causes of missing proofs.
 
     python docs/generate.py
 
@@ -15,6 +15,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from shardproof.dialect.definition import DIALECT, Group, OperationDefinition
+from shardproof.dialect.definition import definition as dialect_definition
+from shardproof.dialect.verify import RULES as DIALECT_RULES
 from shardproof.passes import opt
 from shardproof.passes.registry import PASSES
 from shardproof.validator import cli
@@ -71,6 +74,7 @@ def pages() -> dict[str, str]:
     return {
         "causes.md": causes_page(),
         "cli.md": cli_page(),
+        "dialect-reference.md": dialect_page(),
         "json.md": json_page(),
         "ops.md": ops_page(),
         "passes.md": passes_page(),
@@ -149,6 +153,54 @@ def ops_page() -> str:
             rows = [(f"`{r.name}`", "yes" if is_proved(r.name) else "no", r.doc) for r in records]
             parts.append(f"## {family.value.capitalize()}\n\n{_table(('op', 'proved', 'what it is'), rows)}")
     return "\n".join(parts)
+
+
+def dialect_page() -> str:
+    known = dialect_definition()
+    parts = [
+        NOTICE,
+        "# Reference of the dialect\n",
+        "What [`dialect/shardproof.irdl.mlir`](../dialect/shardproof.irdl.mlir) defines, and the rules that are\n"
+        "checked beyond it. [dialect.md](dialect.md) tells how to use it.\n",
+        "## Operations\n",
+        *(_operation(operation) for operation in known.operations.values()),
+        "## Attributes\n",
+    ]
+    rows = [
+        (_code(f"#{DIALECT}.{each.name}"), "; ".join(f"`{n}`: {c}" for n, c in each.parameters.items()), each.summary)
+        for each in known.attributes.values()
+    ]
+    parts.append(_table(("attribute", "parameters", "meaning"), rows))
+    parts.append("## Rules\n")
+    rows = [
+        (_code(rule.name), rule.sentence, ", ".join(map(_code, sorted(rule.operations))) if rule.operations else "all")
+        for rule in DIALECT_RULES.values()
+    ]
+    parts.append(_table(("rule", "what it says", "operations"), rows))
+    return "\n".join(parts)
+
+
+def _operation(operation: OperationDefinition) -> str:
+    """An operation of the dialect, under the same headings as every other."""
+    name = f"{DIALECT}.{operation.name}"
+    attributes = [
+        (_code(key), required, str(constraint))
+        for required, group in (("yes", operation.required), ("no", operation.optional))
+        for key, constraint in group.items()
+    ]
+    rules = [rule.sentence for rule in DIALECT_RULES.values() if rule.operations and name in rule.operations]
+    constraints = "\n".join(f"- {sentence}" for sentence in rules) or "None but those of all operations."
+    table = _table(("attribute", "required", "kind"), attributes)
+    groups = [", ".join(map(_group, found)) or "none" for found in (operation.operands, operation.results)]
+    return (
+        f"### `{name}`\n\n**Semantics.** {operation.summary}\n\n**Operands.** {groups[0]}\n\n"
+        f"**Results.** {groups[1]}\n\n**Attributes.**\n\n{table}\n**Constraints.**\n\n{constraints}\n"
+    )
+
+
+def _group(group: Group) -> str:
+    count = {(1, 1): "", (0, 1): " (optional)", (0, None): " (any number)"}[group.least, group.most]
+    return f"`{group.name}`{count}"
 
 
 def rules_page() -> str:
