@@ -8,6 +8,9 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
 
 from jaxlib.mlir.passmanager import PassManager
 
@@ -58,12 +61,25 @@ def run_here(text: str, module: ir.Module, source: str) -> tuple[ir.Module, list
     return module, said
 
 
-def run_apart(
-    text: str, module: ir.Module, source: str, timeout: float | None = None
-) -> tuple[ir.Module, list[Diagnostic]]:
+def run_apart(text: str, module: ir.Module, source: str) -> tuple[ir.Module, list[Diagnostic]]:
     """`run_here` in a process of its own, whose death is an error."""
+    (outcome,) = run_all_apart([text], module, source)
+    return (module if outcome.module is None else outcome.module), list(outcome.said)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one part of a pipeline left, None after an error, and what it said."""
+
+    text: str
+    module: ir.Module | None
+    said: tuple[Diagnostic, ...]
+
+
+def run_all_apart(texts: Sequence[str], module: ir.Module, source: str, timeout: float | None = None) -> list[Outcome]:
+    """One part after the other in one process of its own, up to the first error, which may be the process's death."""
     unregistered = module.context.allow_unregistered_dialects
-    request = (text, module.operation.get_asm(enable_debug_info=True), source, unregistered)
+    request = (tuple(texts), module.operation.get_asm(enable_debug_info=True), source, unregistered)
     # A fresh interpreter, and -P so that the working directory shadows no module.
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", __name__],
@@ -72,18 +88,29 @@ def run_apart(
         stderr=subprocess.PIPE,
         env={**os.environ, "SHARDPROOF": "off"},
     )
+    late = ""
     try:
         out, err = process.communicate(pickle.dumps(request), timeout=timeout)
     except subprocess.TimeoutExpired:
-        return module, [Diagnostic(Severity.ERROR, f"'{text}' did not end within {timeout:g} s", source)]
+        late = f"did not end within {timeout:g} s"
+        process.kill()
+        out, err = process.communicate()
     finally:
         if process.poll() is None:
             process.kill()
             process.communicate()
-    if process.returncode != 0:
-        return module, [Diagnostic(Severity.ERROR, f"'{text}' ended its process: {_death(process, err)}", source)]
-    result, said = pickle.loads(out)
-    return compat.parse_module(result, module.context), said
+    answers = BytesIO(out)
+    outcomes: list[Outcome] = []
+    for text in texts:
+        try:
+            result, said = pickle.load(answers)
+        except (EOFError, pickle.UnpicklingError):
+            fault = late or f"ended its process: {_death(process, err)}"
+            return [*outcomes, Outcome(text, None, (Diagnostic(Severity.ERROR, f"'{text}' {fault}", source),))]
+        outcomes.append(Outcome(text, result and compat.parse_module(result, module.context), tuple(said)))
+        if result is None:
+            break
+    return outcomes
 
 
 def _death(process: subprocess.Popen[bytes], err: bytes) -> str:
@@ -96,14 +123,18 @@ def _death(process: subprocess.Popen[bytes], err: bytes) -> str:
 
 
 def main() -> None:
-    """The process: one request on stdin, one answer on stdout."""
+    """The process: one request on stdin, one answer a part on stdout."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    text, asm, source, unregistered = pickle.loads(sys.stdin.buffer.read())
+    texts, asm, source, unregistered = pickle.loads(sys.stdin.buffer.read())
     module = compat.parse_module(asm, compat.new_context(allow_unregistered=unregistered))
-    module, said = run_here(text, module, source)
-    pickle.dump((module.operation.get_asm(enable_debug_info=True), said), out)
-    out.flush()
+    for text in texts:
+        module, said = run_here(text, module, source)
+        failed = any(one.severity is Severity.ERROR for one in said)
+        pickle.dump((None if failed else module.operation.get_asm(enable_debug_info=True), said), out)
+        out.flush()
+        if failed:
+            return
 
 
 if __name__ == "__main__":

@@ -12,10 +12,9 @@ from typing import Any
 from . import jax_compat
 from .compat import lowered_module
 from .read.errors import ReadError, ReadErrorKind
-from .read.ir import Parameter, Program, Result, TensorType
-from .read.pairs import find_pairs
+from .read.ir import Program, TensorType
+from .read.pairs import find_pairs, with_layouts
 from .read.program import read_pair, read_program
-from .read.shardings import Sharding
 from .relation.layout import local_shape
 
 
@@ -52,32 +51,7 @@ class Stages:
         """
         program = self.written if program is None else program
         chosen = self.written if self.before is None else self.before
-        _check_same("parameters", program, program.parameters, self.written.parameters, chosen.parameters)
-        _check_same("results", program, program.results, self.written.results, chosen.results)
-        return replace(
-            program,
-            parameters=tuple(
-                replace(mine, sharding=_layout(told.sharding, made.sharding))
-                for mine, told, made in zip(program.parameters, self.written.parameters, chosen.parameters, strict=True)
-            ),
-            results=tuple(
-                replace(mine, sharding=_layout(told.sharding, made.sharding))
-                for mine, told, made in zip(program.results, self.written.results, chosen.results, strict=True)
-            ),
-        )
-
-
-def _layout(told: Sharding | None, made: Sharding | None) -> Sharding | None:
-    """The sharding told, unless it leaves a dimension open (`?` in Shardy's spelling)."""
-    return made if told is None or "?" in told.text else told
-
-
-def _check_same(what: str, program: Program, *counted: tuple[Parameter, ...] | tuple[Result, ...]) -> None:
-    if len({len(side) for side in counted}) != 1:
-        counts = ", ".join(str(len(side)) for side in counted)
-        raise ReadError(
-            ReadErrorKind.MISMATCH, program.source, f"the stages have different numbers of {what}: {counts}"
-        )
+        return with_layouts(program, self.written, chosen)
 
 
 def lower(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, keep_unused: bool = False) -> Any:

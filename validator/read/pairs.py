@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .errors import ReadError, ReadErrorKind
-from .ir import Program
+from .ir import Parameter, Program, Result
+from .shardings import Sharding
 
 _DUMP = re.compile(
     r"module_(?P<id>\d+)\.(?P<module>.+?)(?:\.(?P<order>\d+))?\.(?:[^.]+\.)?"
@@ -101,6 +102,39 @@ def check_pair(before: Program, after: Program) -> None:
             ReadErrorKind.MISMATCH,
             after.source,
             f"{_devices(after)}, but '{before.source}' is for {_devices(before)}",
+        )
+
+
+def with_layouts(program: Program, told: Program, chosen: Program) -> Program:
+    """The program with the layouts that `told` demands at its boundary, and those of `chosen` where it leaves one open.
+
+    A layout that the user's program leaves open is the compiler's choice. What the user demands is not.
+    """
+    _check_same("parameters", program, program.parameters, told.parameters, chosen.parameters)
+    _check_same("results", program, program.results, told.results, chosen.results)
+    return replace(
+        program,
+        parameters=tuple(
+            replace(mine, sharding=_layout(user.sharding, made.sharding))
+            for mine, user, made in zip(program.parameters, told.parameters, chosen.parameters, strict=True)
+        ),
+        results=tuple(
+            replace(mine, sharding=_layout(user.sharding, made.sharding))
+            for mine, user, made in zip(program.results, told.results, chosen.results, strict=True)
+        ),
+    )
+
+
+def _layout(told: Sharding | None, made: Sharding | None) -> Sharding | None:
+    """The sharding told, unless it leaves a dimension open (`?` in Shardy's spelling)."""
+    return made if told is None or "?" in told.text else told
+
+
+def _check_same(what: str, program: Program, *counted: tuple[Parameter, ...] | tuple[Result, ...]) -> None:
+    if len({len(side) for side in counted}) != 1:
+        counts = ", ".join(str(len(side)) for side in counted)
+        raise ReadError(
+            ReadErrorKind.MISMATCH, program.source, f"the stages have different numbers of {what}: {counts}"
         )
 
 
