@@ -21,6 +21,7 @@ from .options import Assumption, Options
 from .read.errors import ReadError, ReadErrorKind
 from .read.ir import Parameter, Program, Region, Value
 from .read.program import read_program
+from .read.unreduced import with_sums_written_out
 from .report.note import Note
 from .report.report import Obstacle, Report
 from .report.verdict import Verdict
@@ -205,6 +206,7 @@ def prove(before: Program, after: Program, options: Options, engine: Engine = va
     """The report on two programs; what is not modelled at their boundary is a verdict."""
     try:
         check_tensors((before, after))
+        before, after = with_sums_written_out(before, after)
         check_shards(before, after)
     except ReadError as error:
         return unsupported(before.source, after.source, options, str(error))

@@ -22,6 +22,7 @@ from .read.inferred import with_inferred
 from .read.ir import UNKNOWN_LOCATION, Location, Program
 from .read.relations import NO_RELATIONS, Relations, read_relations
 from .read.scalars import fold_scalars
+from .read.unreduced import with_sums_written_out
 from .relate.decide import Decision, decide
 from .report.note import Note
 from .report.report import Obstacle, OutputReport, Report, Stats
@@ -53,6 +54,7 @@ def validate_programs(before: Program, after: Program, options: Options, course:
     before, after = fold_scalars(before), fold_scalars(after)
     course.tell(Known(tuple(result.label for result in before.results)))
     relations, relation_notes = relations_of(before, after, options)
+    before, after = with_sums_written_out(before, after, (relations.parameters, relations.results))
     in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
     decision: Decision | None = None
     for theory in (Theory.REASSOCIATED, Theory.REAL) if options.theory is Theory.REAL else (options.theory,):

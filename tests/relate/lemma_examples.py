@@ -91,6 +91,17 @@ def _sum() -> Example:
     )  # fmt: skip
 
 
+def _splitting() -> Example:
+    """The devices add before they sum, the original sums before it adds."""
+    before = total("x", "%a0", WHOLE, ONE) + total("y", "%a1", WHOLE, ONE) + f"%out = stablehlo.add %x, %y : {ONE}"
+
+    def after(op: str) -> str:
+        local = f"%z = stablehlo.{op} %a0, %a1 : {PART}\n" + total("sum", "%z", PART, ONE)
+        return local + all_reduce("out", "%sum", ONE)
+
+    return made([WHOLE, WHOLE], ONE, before, [PART, PART], ONE, after("add"), after("subtract"))
+
+
 def _sum_of_sums() -> Example:
     """Each device has columns, so that none of the original's sums over rows is complete on any."""
     columns = f"{{devices=[1,{N}]<=[{N}]}}"
@@ -417,6 +428,7 @@ EXAMPLES: dict[str, Example] = {
     "composition of sums": _sum(),
     "completion": _sum(),
     "sum of sums": _sum_of_sums(),
+    "splitting": _splitting(),
     "contraction": _contraction(),
     "zero product": _zero_product(),
     "sums of products": _sums_of_products(),

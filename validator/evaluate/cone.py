@@ -15,6 +15,7 @@ import numpy as np
 from ..read.dependencies import dependencies, largest_behind
 from ..read.ir import Op, Program, Region, TensorType
 from ..read.relations import Relations
+from ..read.unreduced import with_sums_written_out
 from .compare import Counterexample, replay, search_counterexample
 from .errors import TooLarge
 from .given import given_layouts
@@ -107,6 +108,7 @@ def search(
 
 def replay_result(witness: Counterexample, before: Program, after: Program, relations: Relations) -> tuple[Any, Any]:
     """The expected and the actual element of a counterexample, from what its result depends on."""
+    before, after = with_sums_written_out(before, after, (relations.parameters, relations.results))
     for part in _parts(before, after, relations, [witness.result]):
         inputs = tuple(witness.inputs[number] for number in part.parameters)
         layouts = given_layouts(part.before, part.after, part.relations)

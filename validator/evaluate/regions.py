@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..ops.annotations import hands_on
-from ..read.ir import DType, Region
+from ..read.ir import DType, Region, hands_on
 
 if TYPE_CHECKING:
     from .machine import Machine

@@ -1,8 +1,6 @@
-"""Attributes and operations that cannot change what is computed."""
+"""Attributes that any operation may carry and that cannot change what it computes."""
 
 from __future__ import annotations
-
-from ..read.ir import Op
 
 ANNOTATIONS = frozenset(
     {
@@ -17,11 +15,4 @@ ANNOTATIONS = frozenset(
         "xla_shape",
     }
 )
-"""Attributes that any operation may carry: layouts, notes of the front end, and shardings (`Op.shardings`)."""
-
-
-def hands_on(op: Op) -> bool:
-    """Whether an operation of one operand returns it as it is, as annotations do that JAX writes into reducers."""
-    if op.name == "stablehlo.custom_call":
-        return op.attributes.get("call_target_name") == "Sharding" and len(op.operands) == 1
-    return op.name in ("mhlo.copy", "sdy.sharding_constraint", "stablehlo.optimization_barrier")
+"""Layouts, notes of the front end, and shardings, which the reader moves to `Op.shardings`."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from ..ops.annotations import hands_on
-from ..read.ir import DType, Op, Region
+from ..read.ir import DType, Op, Region, hands_on
 
 
 class Monoid(enum.Enum):

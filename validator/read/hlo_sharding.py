@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from .sharding_forms import maximal, named, tiled
-from .shardings import Sharding, ShardingKind
+from .shardings import REDUCERS, Sharding, ShardingKind, unreduced_marking
 from .tiling import AxisRef, Mesh
 from .tokens import Tokens, axis_refs, device_order, mesh_axes
 
@@ -83,7 +83,7 @@ def _hlo_body(tokens: Tokens) -> Sharding:
     text = tokens.text
     word = tokens.take()
     if word in _WORDS:
-        return Sharding(_WORDS[word], text)
+        return _whole(word, text)
     if word == "devices":
         return _hlo_tiled(tokens, text)
     if word == "mesh":
@@ -99,6 +99,11 @@ def _hlo_body(tokens: Tokens) -> Sharding:
         tokens.expect("]")
         return sharding
     raise ValueError(f"unknown sharding '{text}'")
+
+
+def _whole(word: str, text: str) -> Sharding:
+    """One word for all devices; `unreduced` tells no devices of its own: they are those of the program."""
+    return Sharding(_WORDS[word], text, marked=(word,) if word in REDUCERS else ())
 
 
 _WORDS = {
@@ -152,7 +157,7 @@ def _hlo_named(tokens: Tokens, text: str) -> Sharding:
         word = tokens.take()
         if word != "replicated" and not mesh.axes:
             raise ValueError(f"'{word}' needs a mesh with axes in '{text}'")
-        return Sharding(_WORDS[word], text)
+        return _whole(word, text)
     tokens.expect("[")
     dims: list[list[AxisRef]] = []
     while not tokens.accept("]"):
@@ -167,9 +172,11 @@ def _hlo_named(tokens: Tokens, text: str) -> Sharding:
             break
         word = tokens.take()
         tokens.expect("=")
-        tokens.expect("{")
         if word not in ("replicated", "unreduced", "manual"):
             raise ValueError(f"unknown marking '{word}' in '{text}'")
+        if word == "unreduced":
+            word = unreduced_marking("" if tokens.next == "{" else tokens.take())
+        tokens.expect("{")
         marked.append((word, axis_refs(tokens, "}")[0]))
     _check_canonical(mesh, dims, marked, text)
     return named(mesh, dims, marked, text)

@@ -204,6 +204,13 @@ class Op:
     """One entry a result where the program annotates this op (`mhlo.sharding`, `sdy.sharding`), else empty."""
 
 
+def hands_on(op: Op) -> bool:
+    """Whether an operation of one operand returns it as it is, as annotations do that JAX writes into reducers."""
+    if op.name == "stablehlo.custom_call":
+        return op.attributes.get("call_target_name") == "Sharding" and len(op.operands) == 1
+    return op.name in ("mhlo.copy", "sdy.sharding_constraint", "stablehlo.optimization_barrier")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Region:
     """One block: its arguments, its operations in order, and what its terminator returns."""

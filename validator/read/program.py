@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,14 @@ def _of_hlo_text(given: Input) -> tuple[ir.Module, Counts | None]:
     return _of_hlo_proto(proto, given.name, header.counts)
 
 
+_OTHER_REDUCTION = re.compile(rb"sdy::reduction_op\x12.(?!SUM)", re.S)
+"""Where XLA notes how summands of a tile assignment are combined. Its text says `unreduced` for all ways alike."""
+
+
 def _of_hlo_proto(proto: bytes, name: str, counts: Counts | None) -> tuple[ir.Module, Counts | None]:
+    if _OTHER_REDUCTION.search(proto):
+        message = "tile assignments with another reduction of unreduced axes than a sum are not supported"
+        raise ReadError(ReadErrorKind.UNSUPPORTED, name, message)
     try:
         prepared = hlo_module.prepare(proto)
     except wire.WireError as error:

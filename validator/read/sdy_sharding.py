@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from .sharding_forms import maximal, named
-from .shardings import Sharding
+from .shardings import Sharding, unreduced_marking
 from .tiling import AxisRef, Mesh
 from .tokens import Tokens, axis_name, axis_refs, mesh_axes
 
@@ -80,6 +80,8 @@ def _sdy_single(tokens: Tokens, meshes: Mapping[str, Mesh]) -> Sharding:
         if word not in ("replicated", "unreduced"):
             raise ValueError(f"unknown marking '{word}' in '{tokens.text}'")
         tokens.expect("=")
+        if word == "unreduced":
+            word = unreduced_marking("" if tokens.next == "{" else tokens.take())
         tokens.expect("{")
         marked.append((word, axis_refs(tokens, "}")[0]))
     tokens.expect(">")

@@ -36,13 +36,13 @@ def tiled(dims: Sequence[int], devices: np.ndarray, kinds: Sequence[str], text: 
     copies = [rank + k for k in range(len(kinds)) if all(place != rank + k for _, place in marked)]
     order = [*range(rank), *(place for _, place in marked), *copies]
     array = array.transpose(order).reshape(*dims[:rank], *(dims[place] for _, place in marked), -1)
-    return _normal(tuple(dims[:rank]), array, tuple(kind for kind, _ in marked), text)
+    return normal_form(tuple(dims[:rank]), array, tuple(kind for kind, _ in marked), text)
 
 
 def named(
     mesh: Mesh, dims: Sequence[Sequence[AxisRef]], marked: Sequence[tuple[str, Sequence[AxisRef]]], text: str
 ) -> Sharding:
-    """A sharding by mesh axes; `marked` lists `replicated`, `unreduced` and `manual` axes."""
+    """A sharding by mesh axes; `marked` lists `replicated`, `manual` and the words of `REDUCERS` with their axes."""
     if not mesh.axes:
         if mesh.order.size == 1 and not dims:
             return maximal(int(mesh.order[0]), text)
@@ -54,10 +54,11 @@ def named(
     counts, array = mesh.split([*dims, *(refs for _, refs in special), copies])
     tiles = counts[: len(dims)]
     array = array.reshape(*counts[: len(dims) + len(special)], -1)
-    return _normal(tiles, array, tuple(word for word, refs in special), text)
+    return normal_form(tiles, array, tuple(word for word, refs in special), text)
 
 
-def _normal(tiles: tuple[int, ...], array: np.ndarray, marked: tuple[str, ...], text: str) -> Sharding:
+def normal_form(tiles: tuple[int, ...], array: np.ndarray, marked: tuple[str, ...], text: str) -> Sharding:
+    """A sharding by devices [*tiles, marked axes…, copies]."""
     if marked:
         if all(word == "manual" for word in marked) and array.shape[-1] == 1 and all(count == 1 for count in tiles):
             return Sharding(ShardingKind.MANUAL, text)

@@ -18,6 +18,22 @@ class ShardingKind(enum.Enum):
     UNSUPPORTED = "unsupported"
 
 
+REDUCERS = {
+    "unreduced": "stablehlo.add",
+    "unreduced max": "stablehlo.maximum",
+    "unreduced min": "stablehlo.minimum",
+}
+"""Markings of axes along which devices hold what is still to be combined, and by what."""
+
+
+def unreduced_marking(kind: str) -> str:
+    """The marking for the reduction that a file names (`sum`, `max`, `min`, or nothing); ValueError for any other."""
+    marking = "unreduced" if kind in ("", "sum") else f"unreduced {kind}"
+    if marking not in REDUCERS:
+        raise ValueError(f"unknown reduction '{kind}' of unreduced axes")
+    return marking
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sharding:
     """A sharding of a tensor of rank `len(tiles)`.
@@ -26,7 +42,8 @@ class Sharding:
     that hold each tile. Tile t of a dimension of extent n holds indices t*ceil(n/tiles) up to the next tile's start;
     what lies beyond n is padding. For REPLICATED both are empty; for MAXIMAL `devices` holds the one device.
     `text` is the spelling in the file. An UNSUPPORTED sharding keeps its structure where it has one: each of `marked`
-    ("manual", "unreduced") is one more dimension of `devices`, between the tiles and the copies.
+    ("manual", and those of `REDUCERS`) is one more dimension of `devices`, between the tiles and the copies; without
+    `devices` a marking of `REDUCERS` is about all devices of the program.
     """
 
     kind: ShardingKind
@@ -34,6 +51,13 @@ class Sharding:
     tiles: tuple[int, ...] = ()
     devices: np.ndarray | None = None
     marked: tuple[str, ...] = ()
+
+    def of_rank(self, rank: int, num_devices: int) -> Sharding:
+        """A sharding that sums over all devices, and names none, with its devices; any other one as it is."""
+        if self.devices is not None or len(self.marked) != 1 or self.marked[0] not in REDUCERS:
+            return self
+        devices = np.arange(num_devices, dtype=np.int64).reshape(*(1,) * rank, num_devices, 1)
+        return Sharding(self.kind, self.text, (1,) * rank, devices, self.marked)
 
     def within(self, parts: tuple[int, ...]) -> Sharding | None:
         """The sharding with only the `parts` major tiles of each dimension told apart, as inside manual regions.

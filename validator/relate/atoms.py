@@ -84,6 +84,10 @@ class AtomTable:
             self._by_key[full] = atom
         return atom
 
+    def known(self, kind: AtomKind, dtype: DType, key: Hashable) -> Atom | None:
+        """The atom of this kind, type and key if there is one."""
+        return self._by_key.get((kind, dtype, key))
+
     def fresh(self, kind: AtomKind, dtype: DType, arity: int, operands: tuple[Atom, ...], **rest: Any) -> Atom:
         """A new atom that is equal to no other by construction."""
         return self.make(kind, dtype, arity, ("fresh", self._count + 1), operands, **rest)

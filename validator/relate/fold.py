@@ -19,8 +19,9 @@ from ..ops.record import Theory
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .context import Definition
-from .lift import find, lift
+from .lift import doubled, find, lift
 from .moves import gathered, restricted
+from .splitting import split
 from .value import Piece, Val, strongest
 
 if TYPE_CHECKING:
@@ -67,7 +68,13 @@ def resolve(walk: Walk, value: Val, *, own: bool = False, partly: bool = False) 
                 recognised.add(best[0].atom.number)
     if value.is_view:
         return value
-    return _finish(walk, _chain(walk, value), recognised - given)
+    done = _finish(walk, _chain(walk, value), recognised - given)
+    if partly and not done.is_view:
+        apart = split(walk, value)
+        taken_apart = None if apart is None else resolve(walk, apart, own=own, partly=True)
+        if taken_apart is not None and taken_apart.is_view:
+            return taken_apart
+    return done
 
 
 def _is_one_element(walk: Walk, value: Val) -> bool:
@@ -342,7 +349,7 @@ def _is_whole_sum(value: Val, recognised: set[int]) -> bool:
 
 
 def _scaled(walk: Walk, value: Val) -> Val:
-    """n equal elements as n·e (−1 as −e): lemma *multiplicity*, exact for integers, else reassociated."""
+    """n equal elements as n·e (−1 as −e, 2 as a known e + e): lemma *multiplicity*, exact for integers."""
     store = walk.store
     if value.monoid is not Monoid.ADD:
         return value
@@ -359,6 +366,8 @@ def _scaled(walk: Walk, value: Val) -> Val:
             parts.append(view)
         elif counted is not None:
             parts.append(Val(value.type, (counted,), domain, None, 0, value.theory))
+        elif piece.coefficient == 2 and (twice := doubled(walk, piece, domain)) is not None:
+            parts.append(Val(value.type, (twice,), domain, None, 0, value.theory))
         elif piece.coefficient == -1:
             parts.append(lift(walk, ("stablehlo.negate", ()), [view], value.type, theory=theory))
         else:

@@ -110,6 +110,13 @@ LEMMAS = (
         "relate/fold.py",
     ),
     Lemma(
+        "splitting",
+        "Σ over x of (y[a(x)] ± z[b(x)]) is Σ y[a(x)] ± Σ z[b(x)], and the same for any other ⊕ of two operands",
+        "⊕ is idempotent, or no element of y or z is reached through two x",
+        Theory.REASSOCIATED,
+        "relate/splitting.py",
+    ),
+    Lemma(
         "pairing",
         "a point that holds y + z, or y − z, as two elements of a sum is the original's op on y and z there",
         "both are complete terms, each with the coefficient 1 or −1, and the original has that op on them",

@@ -118,6 +118,14 @@ def find(
     return found if rest is None else None
 
 
+def doubled(walk: Walk, piece: Piece, domain: Dom) -> Piece | None:
+    """x + x, where there is such a term; never makes an atom."""
+    joint = _Joint((piece.atom, piece.atom), (piece.rel, piece.rel), domain)
+    ready = _prepare(walk, ("stablehlo.add", ()), joint, piece.atom.dtype, commutative=True)
+    atom = walk.context.atoms.known(AtomKind.LIFT, piece.atom.dtype, ready.full_key)
+    return None if atom is None else Piece(atom, walk.store.restrict(piece.rel, domain))
+
+
 def canonical_operand(walk: Walk, piece: Piece) -> tuple[Atom, Rel | None]:
     """An integer piece with one value becomes that constant, so that equal constants meet."""
     atom = piece.atom

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..read.ir import Op, TensorType
-from ..read.shardings import Sharding, ShardingKind
+from ..read.shardings import REDUCERS, Sharding, ShardingKind
 from ..relation.build import Builder
 from ..relation.layout import layout
 from ..relation.store import Rel
@@ -57,7 +57,10 @@ def enter(walk: Walk, value: Val, sharding: Sharding | None, type_: TensorType) 
         return walk.not_modelled(type_, "a manual region on one device")
     rel = _boundary(walk, inner, value.type, sharding, type_)
     if isinstance(rel, str):
-        return walk.not_modelled(type_, rel)
+        outer, walk.builder = walk.builder, inner
+        unknown = walk.not_modelled(type_, rel)
+        walk.builder = outer
+        return unknown
     if is_inside(value):
         rel = walk.store.pair(walk.leading_map(rel.arity_in, len(inner.device)), rel)
     walk.context.used("entering")
@@ -129,6 +132,8 @@ def _cut(outer: tuple[int, ...], sharding: Sharding | None, local: tuple[int, ..
         n * part == whole for n, part, whole in zip(parts, local, outer, strict=True)
     )
     found = sharding.within(parts) if even else None
+    if found is None and any(word in REDUCERS for word in sharding.marked):
+        return f"sharding '{sharding.text}' where what becomes of the summands depends on more than their sum"
     return f"sharding '{sharding.text}' of {list(outer)} and {list(local)}" if found is None else found
 
 

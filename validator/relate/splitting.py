@@ -1,0 +1,60 @@
+"""Sums over sums of two operands, as sums over each of them.
+
+Lemma *splitting*: Σ over x ∈ R(p) of (y[a(x)] + z[b(x)]) is Σ y[a(x)] + Σ z[b(x)], and so with −, for y[a(x)] alone
+with its sign changed, and for any other ⊕. No element may be reached through two x, unless ⊕ is idempotent. Theory:
+reassociated; exact for integers and for what may be combined in any order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..ops.monoid import Monoid
+from ..ops.record import Theory
+from .atoms import AtomKind
+from .moves import gathered
+from .value import Piece, Val, strongest
+
+if TYPE_CHECKING:
+    from .walk import Walk
+
+_SIGNS = {"stablehlo.add": (1, 1), "stablehlo.subtract": (1, -1), "stablehlo.negate": (-1,)}
+
+
+def split(walk: Walk, value: Val) -> Val | None:
+    """The sum with every element that is itself a sum of operands taken apart; None where there is none."""
+    monoid = value.monoid
+    if monoid is None:
+        return None
+    pieces: list[Piece] = []
+    for piece in value.pieces:
+        pieces += _parts(walk, piece, monoid) or (piece,)
+    if len(pieces) == len(value.pieces) and all(new is old for new, old in zip(pieces, value.pieces, strict=True)):
+        return None
+    walk.limit_pieces(len(pieces))
+    walk.context.used("splitting")
+    exact = monoid.reorders_exactly(value.type.dtype)
+    theory = value.theory if exact else strongest([value.theory, Theory.REASSOCIATED])
+    merged = gathered(walk.store, pieces, monoid.idempotent)
+    return Val(value.type, merged, value.domain, monoid, value.levels + 1, theory)
+
+
+def _parts(walk: Walk, piece: Piece, monoid: Monoid) -> list[Piece] | None:
+    """One element's operands with their signs; None where it is no sum of them, or they are counted otherwise."""
+    atom, store = piece.atom, walk.store
+    operation = walk.operation_of(atom) if atom.kind is AtomKind.LIFT else None
+    if operation is None:
+        return None
+    name, _, reads = operation
+    signs = _SIGNS.get(name) if monoid is Monoid.ADD else (1, 1) if name == monoid.value else None
+    if signs is None or len(signs) != len(atom.operands):
+        return None
+    parts = []
+    for operand, read, sign in zip(atom.operands, reads, signs, strict=True):
+        if operand.arity == 0:
+            return None
+        if read is not None and not monoid.idempotent and not walk.counts_once(piece.rel, read):
+            return None
+        rel = piece.rel if read is None else store.compose(piece.rel, read)
+        parts.append(Piece(operand, rel, sign * piece.coefficient))
+    return parts
