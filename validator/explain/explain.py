@@ -25,6 +25,7 @@ Repairs = Callable[[Scene, Site], Iterator[Repair]]
 
 TIERS: tuple[tuple[Repairs, ...], ...] = (
     (repair_collectives.left_out, repair_collectives.regrouped, repair_collectives.other_reducer),
+    (repair_indices.other_numbers,),
     (repair_collectives.other_dimension, repair_collectives.other_pairs),
     (repair_sums.reduced_too_late, repair_sums.reduced_after_loop),
     (repair_sums.never_reduced,),

@@ -27,6 +27,12 @@ class Maker:
         self.ops: list[Op] = []
         self.given: dict[int, Val] = {}
 
+    def fork(self) -> Maker:
+        """A maker of further ops, whose values are other ones than those made so far."""
+        other = Maker(self._place)
+        other._next = self._next
+        return other
+
     def fresh(self, kind: Type) -> Value:
         self._next += 1
         return Value(self._next, kind, f"%repair{self._next - _FIRST}")

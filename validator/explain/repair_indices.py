@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..ops.monoid import monoid_of_region
 from ..read.attributes import Comparison
 from ..read.ir import Op, TensorType, Value
 from ..relate.value import Val
@@ -18,8 +19,9 @@ from .trial import Repair
 
 _MAX_STARTS = 16
 """Starts of a slice that are tried along one dimension."""
+_MAX_EXTENTS = 8
 _MAX_PREDICATES = 8
-"""Booleans of a program that are tried as the mask of one value."""
+"""Unused booleans of a program that are tried as the mask of one value."""
 
 
 def other_start(scene: Scene, site: Site) -> Iterator[Repair]:
@@ -52,6 +54,56 @@ def other_start(scene: Scene, site: Site) -> Iterator[Repair]:
                 ((site, (replace(op, operands=operands),)),),
                 make.given,
             )
+
+
+def other_numbers(scene: Scene, site: Site) -> Iterator[Repair]:
+    """A number that each device computes for itself, or the same one on all that might be one: its place along axes."""
+    op = site.op
+    if len(op.results) != 1 or op.name in ("stablehlo.reshape", "stablehlo.convert", "stablehlo.partition_id"):
+        return
+    result = op.results[0]
+    if not is_integral(result) or result.tensor.dtype.is_bool or result.tensor.size != 1:
+        return
+    current = _known(scene, result)
+    if result.number not in scene.index_values or current is None or not _locates(scene, result):
+        return
+    if op.name == "stablehlo.constant" and current.any():
+        return
+    walk = scene.decision.device
+    for table in tables(scene, _extents(scene), (), -1):
+        if np.array_equal(table, current):
+            continue
+        make = Maker(op)
+        other = make.known(walk, table, result.tensor)
+        if other is not None:
+            make.same(other, result)
+            facts = {"expected": _told(table), "found": _told(current)}
+            yield Repair(op, Diagnosis(Cause.WRONG_OFFSET, facts), ((site, tuple(make.ops)),), make.given)
+
+
+def _locates(scene: Scene, value: Value) -> bool:
+    """Whether a number ends up as a start, an index or a factor, possibly reshaped and converted."""
+    pending, seen = [value], set()
+    while pending:
+        current = pending.pop()
+        for user, number in scene.users(current):
+            if user.op.name in ("stablehlo.reshape", "stablehlo.convert", "stablehlo.broadcast_in_dim"):
+                if user.op.results[0].number not in seen:
+                    seen.add(user.op.results[0].number)
+                    pending.append(user.op.results[0])
+            elif _positional(user.op, number):
+                return True
+    return False
+
+
+def _extents(scene: Scene) -> tuple[int, ...]:
+    """Extents of the tensors a device holds: what blocks are as long as."""
+    found = {1}
+    for site in scene.sites:
+        for value in (*site.op.operands, *site.op.results):
+            if isinstance(value.type, TensorType) and not is_integral(value):
+                found.update(value.tensor.shape)
+    return tuple(sorted(found))[:_MAX_EXTENTS]
 
 
 def tables(scene: Scene, extents: tuple[int, ...], near: tuple[Value, ...], limit: int) -> Iterator[np.ndarray]:
@@ -113,10 +165,9 @@ def offset_left_out(scene: Scene, site: Site) -> Iterator[Repair]:
     for number, operand in enumerate(op.operands):
         if not is_integral(operand) or operand.tensor.dtype.is_bool or not _positional(op, number):
             continue
-        extents = {extent for extent in operand.tensor.shape if extent > 1}
-        extents |= {
-            extent for value in op.operands if isinstance(value.type, TensorType) for extent in value.tensor.shape
-        }
+        if operand.number in scene.device_values or scene.is_constant(operand):
+            continue
+        extents = {extent for extent in operand.tensor.shape if extent > 1} or set(_extents(scene))
         for table in tables(scene, tuple(sorted(extents)), (), -1):
             if not table.any():
                 continue
@@ -206,7 +257,7 @@ def _with(numbers: tuple[int, ...], position: int, number: int) -> tuple[int, ..
 
 
 def not_masked(scene: Scene, site: Site) -> Iterator[Repair]:
-    """A value is masked: by where it is defined, or by a boolean that the program has."""
+    """A value is masked: by where it is defined, or by a boolean that the program has and does not use."""
     op = site.op
     for number, operand in enumerate(op.operands):
         if not isinstance(operand.type, TensorType) or operand.number in scene.index_values:
@@ -215,18 +266,18 @@ def not_masked(scene: Scene, site: Site) -> Iterator[Repair]:
             yield from _joint(scene, site, number, operand)
             continue
         walk, value = scene.decision.device, scene.value(operand)
-        if value is None or not _sensitive(op, number):
+        if value is None:
             continue
         make = Maker(op)
         masks: list[tuple[Value, str]] = []
         if not walk.store.set_equal(value.domain, walk.points(operand.tensor)):
             masks.append((make.mask(walk, value.domain, operand.tensor.shape), "padding"))
         masks += [(mask, f"elements where '{mask.name}' is false") for mask in _predicates(scene, operand.tensor.shape)]
-        for (mask, what), neutral, flipped in itertools.product(masks, _neutrals(scene, op), (False, True)):
-            inner = Maker(op)
-            inner._next = make._next
-            fill = inner.constant(neutral, operand.tensor)
-            pair = (fill, operand) if flipped else (operand, fill)
+        fills: list[Value | float] = [*_unused(scene, site, operand), *_neutrals(scene, op)]
+        for (mask, what), fill, flipped in itertools.product(masks, fills, (False, True)):
+            inner = make.fork()
+            other = fill if isinstance(fill, Value) else inner.constant(fill, operand.tensor)
+            pair = (other, operand) if flipped else (operand, other)
             masked = inner.emit("select", (mask, *pair), operand.type)
             operands = (*op.operands[:number], masked, *op.operands[number + 1 :])
             yield Repair(
@@ -237,13 +288,15 @@ def not_masked(scene: Scene, site: Site) -> Iterator[Repair]:
             )
 
 
-def _sensitive(op: Op, number: int) -> bool:
-    """Whether an op lets some elements of an operand bear on others, so that a mask may matter before it."""
-    return op.name in (
-        "stablehlo.all_reduce", "stablehlo.reduce", "stablehlo.reduce_window", "stablehlo.reduce_scatter",
-        "stablehlo.dot", "stablehlo.dot_general", "stablehlo.convolution", "stablehlo.sort", "stablehlo.scatter",
-        "stablehlo.reshape", "stablehlo.add", "stablehlo.multiply", "stablehlo.subtract", "stablehlo.convert",
-    )  # fmt: skip
+def _unused(scene: Scene, site: Site, operand: Value) -> list[Value]:
+    """Values of a type that are there before an op and that nothing uses."""
+    return [
+        value
+        for other in scene.definitions.values()
+        if other.order < site.order and not other.path
+        for value in other.op.results
+        if value.type == operand.type and not scene.users(value) and not scene.returned(value)
+    ][:2]
 
 
 def _joint(scene: Scene, site: Site, number: int, operand: Value) -> Iterator[Repair]:
@@ -266,13 +319,12 @@ def _predicates(scene: Scene, shape: tuple[int, ...]) -> list[Value]:
         for value in site.op.results
         if isinstance(value.type, TensorType) and value.tensor.dtype.is_bool and value.tensor.shape == shape
     ]
-    return scene.dead_first(list(dict.fromkeys(values)))[:_MAX_PREDICATES]
+    unused = [value for value in dict.fromkeys(values) if not scene.users(value) and not scene.returned(value)]
+    return unused[:_MAX_PREDICATES]
 
 
 def _neutrals(scene: Scene, op: Op) -> list[float]:
     """What may stand where elements are masked away."""
-    from ..ops.monoid import monoid_of_region
-
     monoid = monoid_of_region(op.regions[0]) if op.regions else None
     neutral = monoid.neutral(op.results[0].tensor.dtype) if monoid is not None and len(op.results) == 1 else 0
     return [0.0] if not neutral else [float(neutral), 0.0]

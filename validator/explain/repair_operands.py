@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..read.ir import Op, TensorType, Value
+from ..relate.moves import read_through
 from ..relate.value import Val
 from ..report.cause import Cause, Diagnosis
 from .make import Maker
@@ -133,7 +134,7 @@ def another_constant(scene: Scene, site: Site) -> Iterator[Repair]:
 
 def _constants(scene: Scene, kind: TensorType, own: np.ndarray) -> Iterator[np.ndarray]:
     seen: set[bytes] = set()
-    for op in _before_ops(scene):
+    for op in scene.before_ops:
         if op.name != "stablehlo.constant" or len(seen) >= _MAX_CONSTANTS:
             continue
         array = np.asarray(op.attributes["value"])
@@ -148,14 +149,6 @@ def _constants(scene: Scene, kind: TensorType, own: np.ndarray) -> Iterator[np.n
                 yield np.asarray(own + np.asarray(step).astype(own.dtype), own.dtype).reshape(own.shape)
     if own.dtype.kind == "b":
         yield ~own
-
-
-def _before_ops(scene: Scene) -> Iterator[Op]:
-    pending = [scene.before.body]
-    while pending:
-        for op in pending.pop().ops:
-            yield op
-            pending.extend(op.regions)
 
 
 def _number(array: np.ndarray) -> str:
@@ -217,71 +210,87 @@ def _factor(scene: Scene, op: Op, kept: int) -> float | None:
 
 
 def left_out(scene: Scene, site: Site) -> Iterator[Repair]:
-    """An op of the original that has one operand besides constants is applied to a value that is that operand."""
+    """An operand is what the original makes of it by one more op; taken as known, on the devices as the operand is."""
     op = site.op
+    if op.name == "stablehlo.while":
+        return
     for place, operand in enumerate(op.operands):
         value = scene.value(operand)
         if value is None or not value.pieces or operand.number in scene.index_values:
             continue
-        held = {piece.atom.number for piece in value.pieces}
-        for original, number, constants in _unary(scene):
-            theirs = scene.decision.original.env.get(original.operands[number].number)
-            if not isinstance(theirs, Val) or not held & {piece.atom.number for piece in theirs.pieces}:
-                continue
-            dtypes = {original.operands[number].tensor.dtype, original.results[0].tensor.dtype}
-            if dtypes != {value.type.dtype}:
-                continue
-            make = Maker(op)
-            operands = []
-            for position, other in enumerate(original.operands):
-                if position == number:
-                    operands.append(operand)
-                    continue
-                kind = TensorType(other.tensor.shape and operand.tensor.shape, other.tensor.dtype)
-                operands.append(make.constant(constants[position], kind))
-            result = make.fresh(operand.type)
-            make.ops.append(replace(original, operands=tuple(operands), results=(result,), shardings=()))
-            make.ops.append(
-                replace(op, operands=tuple(result if k == place else old for k, old in enumerate(op.operands)))
-            )
-            yield Repair(op, _lacking(original, constants), ((site, tuple(make.ops)),))
+        for original in _made_of(scene, value):
+            for given in _as_laid_out(scene, original, operand, value):
+                make = Maker(op)
+                result = make.fresh(operand.type)
+                other = replace(op, operands=tuple(result if k == place else old for k, old in enumerate(op.operands)))
+                yield Repair(op, _lacking(scene, original), ((site, (other,)),), {result.number: given})
 
 
-def _lacking(original: Op, constants: dict[int, np.ndarray]) -> Diagnosis | None:
+def _made_of(scene: Scene, value: Val) -> Iterator[Op]:
+    """Ops of the original that have a value's terms as an operand and give the value's type of element."""
+    held = {piece.atom.number for piece in value.pieces}
+    env = scene.decision.original.env
+    for op in scene.before_ops:
+        if op.name not in _ELEMENTWISE or len(op.results) != 1 or op.results[0].tensor.dtype is not value.type.dtype:
+            continue
+        for operand in op.operands:
+            theirs = env.get(operand.number)
+            if isinstance(theirs, Val) and held & {piece.atom.number for piece in theirs.pieces}:
+                yield op
+                break
+
+
+def _as_laid_out(scene: Scene, original: Op, operand: Value, value: Val) -> Iterator[Val]:
+    """The original's value on the devices: each way of laying it out that gives an operand's shape."""
+    walk, logical = scene.decision.device, original.results[0].tensor.shape
+    theirs = scene.decision.original.env.get(original.results[0].number)
+    if not isinstance(theirs, Val) or not theirs.is_view:
+        return
+    layouts = list(walk.context.layouts.get((logical, operand.tensor.shape), ()))
+    if logical == operand.tensor.shape:
+        layouts.insert(0, walk.builder.local_identity(logical))
+    for source in original.operands:
+        known = scene.decision.original.env.get(source.number)
+        if (
+            isinstance(known, Val)
+            and known.is_plain
+            and value.is_plain
+            and known.pieces[0].atom is value.pieces[0].atom
+        ):
+            match = walk.store.compose(value.pieces[0].rel, walk.store.reverse(known.pieces[0].rel))
+            if source.tensor.shape == logical and walk.store.single_valued(match):
+                layouts.insert(0, match)
+    for rel in dict.fromkeys(layouts):
+        yield read_through(walk, theirs, rel, operand.tensor)
+
+
+def _lacking(scene: Scene, original: Op) -> Diagnosis | None:
     name = original.name.partition(".")[2]
-    if name in ("multiply", "divide") and not is_integral(original.results[0]):
-        number = float(next(iter(constants.values())))
-        factor = number if name == "divide" else (1 / number if number else 0.0)
-        return Diagnosis(Cause.WRONG_FACTOR, {"op": f"{name} by {number:g} is missing", "factor": f"{factor:g}"})
-    if name in ("clamp", "minimum", "maximum") and is_integral(original.results[0]):
-        return Diagnosis(Cause.WRONG_OFFSET, {"expected": f"'{name}'", "found": "none"})
+    number = next((found for value in original.operands if (found := _scalar(scene, value)) is not None), None)
+    if name in ("multiply", "divide") and not is_integral(original.results[0]) and number is not None:
+        scale = float(np.real(number))
+        factor = scale if name == "divide" else (1 / scale if scale else 0.0)
+        return Diagnosis(Cause.WRONG_FACTOR, {"op": f"{name} by {scale:g} is missing", "factor": f"{factor:g}"})
+    if is_integral(original.results[0]) and not original.results[0].tensor.dtype.is_bool:
+        return Diagnosis(Cause.WRONG_OFFSET, {"expected": f"'{name}' of the index", "found": "the index itself"})
+    if name == "select":
+        return Diagnosis(
+            Cause.MISSING_MASK, {"found": f"'{original.results[0].name}' of the before program masks them"}
+        )
     return None
 
 
-def _unary(scene: Scene) -> Iterator[tuple[Op, int, dict[int, np.ndarray]]]:
-    """Elementwise ops of the original on one value and constants."""
-    definitions = {value.number: op for op in _before_ops(scene) for value in op.results}
-    for op in _before_ops(scene):
-        if op.name not in _ELEMENTWISE or len(op.results) != 1:
-            continue
-        constants = {
-            k: found for k, value in enumerate(op.operands) if (found := _scalar(definitions, value)) is not None
-        }
-        rest = [k for k in range(len(op.operands)) if k not in constants]
-        if len(rest) == 1 and constants:
-            yield op, rest[0], constants
-
-
 _ELEMENTWISE = frozenset(
-    f"stablehlo.{name}" for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "clamp", "power")
+    f"stablehlo.{name}"
+    for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "clamp", "power", "select", "negate")
 )
 
 
-def _scalar(definitions: dict[int, Op], value: Value) -> np.ndarray | None:
-    """The one number of a value that is a constant spread out."""
-    op = definitions.get(value.number)
+def _scalar(scene: Scene, value: Value) -> np.generic | None:
+    """The one number of a value of the original that is a constant spread out."""
+    op = scene.before_definitions.get(value.number)
     while op is not None and op.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape"):
-        op = definitions.get(op.operands[0].number)
+        op = scene.before_definitions.get(op.operands[0].number)
     if op is None or op.name != "stablehlo.constant":
         return None
     array = np.asarray(op.attributes["value"])

@@ -125,7 +125,7 @@ def _by_moves(site: Site, chain: tuple[Site, ...], place: Op, source: Value, res
         make = Maker(place)
         make.emit("reshape", (source,), two, result)
         yield Repair(place, cause, ((site, tuple(make.ops)),))
-    if one.rank == two.rank and one.rank <= 4:
+    if one.rank == two.rank and one.rank <= 6:
         for order in itertools.permutations(range(one.rank)):
             if tuple(one.shape[k] for k in order) == two.shape and list(order) != sorted(order):
                 make = Maker(place)

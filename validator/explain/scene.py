@@ -120,6 +120,20 @@ class Scene:
         return frozenset(numbers)
 
     @cached_property
+    def before_ops(self) -> tuple[Op, ...]:
+        """All ops of the original, those of regions included."""
+        found, pending = [], [self.before.body]
+        while pending:
+            for op in pending.pop().ops:
+                found.append(op)
+                pending.extend(op.regions)
+        return tuple(found)
+
+    @cached_property
+    def before_definitions(self) -> dict[int, Op]:
+        return {value.number: op for op in self.before_ops for value in op.results}
+
+    @cached_property
     def index_values(self) -> frozenset[int]:
         """Numbers of values made of constants, positions and device numbers only."""
         known: set[int] = set()
