@@ -14,6 +14,7 @@ from .evaluate.compare import Counterexample
 from .evaluate.cone import search
 from .evaluate.errors import EvaluationError
 from .explain.explain import explain
+from .explain.lints import lints
 from .explain.neighbourhood import frontier
 from .guard import check_proofs
 from .ops.record import Theory
@@ -115,7 +116,7 @@ def _report(
     rest = {
         "assumptions": tuple(sorted(options.assumptions, key=lambda a: a.value)),
         "counterexample": counterexample,
-        "notes": tuple(map(Note.information, notes)),
+        "notes": tuple(map(Note.information, notes)) + (lints(decision, before, after) if failing is None else ()),
         "stats": _stats(decision, time.monotonic() - start),
     }
     if failing is not None:
