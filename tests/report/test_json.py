@@ -71,6 +71,7 @@ def test_a_refutation(refuted: Report):
         "unconfirmed": None,
         "profile": "small integers",
         "seed": 7,
+        "matter": [0, 1],
         "inputs": [
             {"shape": [1, 2], "dtype": "float64", "values": [1.0, "nan"]},
             {"shape": [100], "dtype": "int64", "values": None},

@@ -11,6 +11,7 @@ import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from .field import special
 from .inputs import Profile, draw, extents
 from .layouts import Layouts, layouts_of
 from .machine import Machine
+from .minimise import minimised
 
 _RELATIVE = 1e-6
 """Least relative difference, against the greater of the two elements and a thousandth of the result's greatest."""
@@ -34,6 +36,7 @@ _TRIAL_SHARE = 0.25
 """Greatest part of the budget that one trial of programs with loops may take; inputs on which one does not end are
 given up. Without loops a trial takes as long as any other, and only a finished one tells anything."""
 _MIN_SECONDS_TO_MINIMISE = 1.0
+_MAX_SECONDS_TO_MINIMISE = 5.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +55,11 @@ class Counterexample:
     actual: Any
     seed: int
     profile: str
+
+    @property
+    def matter(self) -> tuple[int, ...]:
+        """Numbers of the inputs that are not zero throughout: the others may be zero and the programs differ still."""
+        return tuple(number for number, value in enumerate(self.inputs) if np.any(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,8 +269,12 @@ def search_counterexample(
         except OutOfTime:
             found = None
         if found is not None:
-            extra = max(deadline, time.monotonic() + _MIN_SECONDS_TO_MINIMISE)
-            return _minimised(search, inputs, seed + number, profile.value, found, extra)
+            now = time.monotonic()
+            until = max(min(deadline, now + _MAX_SECONDS_TO_MINIMISE), now + _MIN_SECONDS_TO_MINIMISE)
+            small, (result, device, index, expected, actual) = minimised(
+                partial(search.differ, seed=seed + number, deadline=until), inputs, found, until
+            )
+            return Counterexample(small, result, device, index, expected, actual, seed + number, profile.value)
         if time.monotonic() > deadline:
             return None
     return None
@@ -296,46 +308,3 @@ def replay(
     outcome = search.run(counterexample.inputs, Wide(), counterexample.seed, None)
     place = (counterexample.device, *counterexample.index)
     return outcome.expected[counterexample.result][place], outcome.actual[counterexample.result][place]
-
-
-def _minimised(
-    search: Search,
-    inputs: list[np.ndarray],
-    seed: int,
-    profile: str,
-    found: tuple[int, int, tuple[int, ...], Any, Any],
-    deadline: float,
-) -> Counterexample:
-    """The same difference on simpler inputs: zeros where they do, whole numbers where they do."""
-    current = list(inputs)
-    for k in range(len(current)):
-        for candidate in _simpler(current, k):
-            if time.monotonic() > deadline:
-                break
-            trial = [*current[:k], candidate, *current[k + 1 :]]
-            try:
-                difference = search.differ(trial, seed, deadline)
-            except OutOfTime:
-                break
-            if difference is not None:
-                current[k], found = candidate, difference
-    result, device, index, expected, actual = found
-    return Counterexample(tuple(current), result, device, index, expected, actual, seed, profile)
-
-
-def _simpler(current: list[np.ndarray], k: int) -> Iterator[np.ndarray]:
-    """Simpler versions of input `k`, each made from what `current` holds when it is asked for."""
-    yield np.zeros_like(current[k])
-    if not current[k].any():
-        return
-    if current[k].dtype.kind not in "iubc":
-        yield (np.rint(current[k].astype(np.float64)) + 0.0).astype(current[k].dtype)
-    size = current[k].size
-    block = size // 2
-    while block and size // block <= 64:
-        for start in range(0, size, block):
-            flat = np.array(current[k]).reshape(-1)
-            if flat[start : start + block].any():
-                flat[start : start + block] = 0
-                yield flat.reshape(current[k].shape)
-        block //= 2

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..ops.monoid import Monoid, monoid_of_region
 from ..read.dependencies import dependencies
 from ..read.ir import DType, Op, Program, TensorType, Value
 from ..read.shardings import ShardingKind
 from ..relate.decide import Decision
 from ..relate.fold import resolve
-from ..relate.monoid import Monoid, monoid_of_region
 from ..relate.value import Val
 from ..relation.store import RelationLimitError
 from ..report.note import Note, NoteKind

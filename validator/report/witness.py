@@ -29,6 +29,9 @@ def witness_lines(witness: Counterexample, report: Report) -> Iterator[str]:
         f"(inputs '{witness.profile}', seed {witness.seed})"
     )
     yield seen_by(report)
+    if 0 < len(witness.matter) < len(witness.inputs):
+        these = ", ".join(map(str, witness.matter))
+        yield f"only {'inputs' if len(witness.matter) > 1 else 'input'} {these} must be other than zero"
     for number, value in enumerate(witness.inputs):
         kind, content = array_text(value)
         separator = " " if content.startswith("[") or value.ndim == 0 else ", "
@@ -57,6 +60,7 @@ def witness_to_json(witness: Counterexample, confirmation: Confirmation | None =
         "unconfirmed": None if confirmation is None or not confirmation.reason else confirmation.reason,
         "profile": witness.profile,
         "seed": witness.seed,
+        "matter": list(witness.matter),
         "inputs": [_input(np.asarray(value)) for value in witness.inputs],
     }
 
