@@ -54,7 +54,7 @@ def test_the_rule_of_a_report(proved: Report, refuted: Report, not_proved: Repor
     assert known.to_json()["cause"] == {
         "name": "unreduced-partial-sum",
         "rule": "SP001",
-        "message": "a partial result is never combined across devices over x",
+        "message": "a partial result is never combined across x",
         "facts": {"axis": "x"},
     }
 

@@ -81,7 +81,7 @@ def test_it_tells_what_the_text_tells(broken_example: Report):
         "return hidden @ w_out + b_out",
         "tp_mlp.py:46:14 in dump",
         str(list(witness.index)),
-        "zero except [61] = 1.0" if witness.inputs[2].any() else "all 0.0",
+        "zero except [0] = 1.0" if witness.inputs[2].any() else "all 0.0",
         frontier.value,
         *(value.name for value in (*frontier.before, *frontier.after)),
         *(short_relation(value.relation).split(" [")[0] for value in frontier.after),

@@ -67,12 +67,12 @@ class Cause(enum.Enum):
 RULES: dict[Cause, Rule] = {
     Cause.UNREDUCED: Rule(
         "SP001",
-        "a partial result is never combined across devices",
+        "a partial result is never combined",
         "Each device holds only its own part of a sum (or of a maximum or another reduction), and nothing adds the "
         "parts up before the value is used as if it were whole. An all-reduce or reduce-scatter over the mesh axis "
         "named in the message is missing, or one stands in another place than the partial result. In `shard_map` code"
         " this is a missing `lax.psum`.",
-        (" over {axis}", ": each device holds {found} of {expected} terms"),
+        (" across {axis}", ": each device holds {found} of {expected} terms"),
     ),
     Cause.REDUCED_TWICE: Rule(
         "SP002",
@@ -80,7 +80,7 @@ RULES: dict[Cause, Rule] = {
         "An all-reduce runs over a value that is the same on all its devices, usually because it was reduced before. "
         "Every element comes out multiplied by the number of devices. Remove one of the two reductions, or divide by "
         "the factor named in the message.",
-        (" over {axis}", ": it comes out {factor} times as large"),
+        (" ({axis})", ": it comes out {factor} times as large"),
     ),
     Cause.WRONG_GROUPS: Rule(
         "SP003",
