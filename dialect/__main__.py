@@ -7,11 +7,13 @@ import sys
 from collections.abc import Sequence
 
 from ..validator.compat import ir
+from ..validator.problems import error_at
 from ..validator.read.errors import ReadError
 from ..validator.read.files import load
-from ..validator.read.mlir_text import parse_file, position, text_of
+from ..validator.read.mlir_text import parse_file, text_of
+from ..validator.report.diagnostic import Diagnostic, of_read_error
+from ..validator.report.expected import MARKER, disagreements, split_input
 from .build import canonical, printed
-from .diagnostics import Diagnostic, disagreements, split_input
 from .verify import RULES, verify
 
 
@@ -36,35 +38,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = "<stdin>" if args.file == "-" else args.file
     try:
         data = load(args.file)
-        text = text_of(data, name) if args.split_input_file or args.verify_diagnostics else ""
+        text = text_of(data, name) if args.verify_diagnostics else ""
     except ReadError as error:
         print(f"{error.where}: error: {error.message}", file=sys.stderr)
         return 1
     found: list[Diagnostic] = []
-    for number, part in enumerate(split_input(text) if args.split_input_file else [data]):
+    for number, part in enumerate(split_input(data) if args.split_input_file else [data]):
         module, diagnostics = _read(part, name)
         found += diagnostics
         if module is not None and not diagnostics and not args.verify_diagnostics:
             if args.canonicalize:
                 canonical(module)
-            print(("// -----\n" if number else "") + printed(module), end="")
+            print((f"{MARKER}\n" if number else "") + printed(module), end="")
     if args.verify_diagnostics:
-        found = disagreements(text, found)
+        found = disagreements(text, name, found)
     for each in found:
-        print(each.text(name), file=sys.stderr)
+        print(each, file=sys.stderr)
     return int(bool(found))
 
 
-def _read(part: str | bytes, name: str) -> tuple[ir.Module | None, list[Diagnostic]]:
+def _read(part: bytes, name: str) -> tuple[ir.Module | None, list[Diagnostic]]:
     try:
         module = parse_file(part, name)
     except ReadError as error:
-        place = error.where.removeprefix(name).split(":")[1:]
-        line, column = (int(each) for each in place) if place else (0, 0)
-        return None, [Diagnostic(line, column, "error", error.message)]
-    findings = verify(module)
-    placed = [(*(position(each.operation.location) or (0, 0)), each.message) for each in findings]
-    return module, [Diagnostic(line, column, "error", message) for line, column, message in placed]
+        return None, [of_read_error(error, name)]
+    return module, [error_at(each.operation, name, each.message) for each in verify(module)]
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..validator.read.errors import ReadError
+from ..validator.report.expected import MARKER, disagreements, split_input
 
 if TYPE_CHECKING:
     from ..validator.compat import ir
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from .pipeline import Stage
 
 PROGRAM = "shardproof-opt"
-MARKER = "// -----"
 
 _EPILOG = """\
 The module goes to stdout, diagnostics go to stderr. Exit code 0, or 1 after any error, 70 after an internal one. A pass
@@ -124,7 +124,7 @@ def _run(arguments: list[str]) -> int:
         print(f"Pass Manager with {len(stages)} passes:\n{pipeline_text(stages)}", file=sys.stderr)
     source = "<stdin>" if args.input == "-" else args.input
     outputs, failed = [], False
-    for chunk in _chunks(data) if args.split_input_file else [data]:
+    for chunk in split_input(data) if args.split_input_file else [data]:
         text, fine = _process(chunk, source, stages, args)
         failed |= not fine
         outputs += [text] if text is not None else []
@@ -167,26 +167,14 @@ def _opened(command_line: argparse.ArgumentParser, path: str | None) -> Any:
         command_line.error(f"cannot write '{path}': {(error.strerror or str(error)).lower()}")
 
 
-def _chunks(data: bytes) -> list[bytes]:
-    """The parts between markers, each with empty lines in front so that line numbers are the file's."""
-    chunks: list[list[bytes]] = [[]]
-    for number, line in enumerate(data.split(b"\n")):
-        if line.rstrip() == MARKER.encode():
-            chunks.append([b""] * (number + 1))
-        else:
-            chunks[-1].append(line)
-    return [b"\n".join(chunk) for chunk in chunks if b"".join(chunk).strip()]
-
-
 def _process(data: bytes, source: str, stages: Sequence[Stage], args: argparse.Namespace) -> tuple[str | None, bool]:
     """What becomes of one module, as text where there is one, and whether all went as it should."""
     from ..validator.report.diagnostic import Severity, lines_of
-    from .diagnostics import unexpected
 
     module, said = _read_and_run(data, source, stages, args)
     fine = not any(one.severity is Severity.ERROR for one in said)
     if args.verify_diagnostics:
-        said = unexpected(data.decode(errors="replace"), source, said)
+        said = disagreements(data.decode(errors="replace"), source, said)
         fine = not said
     for line in lines_of(said, source):
         print(line.text, file=sys.stderr)
@@ -198,7 +186,7 @@ def _read_and_run(
 ) -> tuple[ir.Module | None, list[Diagnostic]]:
     from ..validator.read.files import identify
     from ..validator.read.program import stablehlo_of
-    from .diagnostics import of_read_error
+    from ..validator.report.diagnostic import of_read_error
     from .pipeline import run_pipeline
     from .rewriting import state_device_counts
 

@@ -350,8 +350,8 @@ def _problems(options: Options, args: argparse.Namespace, writer: Writer, comman
         for outcome in run_problems(source, options, args.split_input_file, validate):
             outcomes.append(outcome)
             for each in () if verifying else outcome.diagnostics:
-                print(each.text(source.name), file=sys.stderr)
-                writer.failure(Failure(each.where(source.name), each.message))
+                print(each, file=sys.stderr)
+                writer.failure(Failure(each.where, each.message))
     except ReadError as error:
         _say_unreadable(error, writer)
         return ExitCode.UNREADABLE
@@ -360,7 +360,7 @@ def _problems(options: Options, args: argparse.Namespace, writer: Writer, comman
         return ExitCode.worst(codes)
     wrong = unexpected(source, outcomes)
     for each in wrong:
-        print(each.text(source.name), file=sys.stderr)
+        print(each, file=sys.stderr)
     return ExitCode.worst([ExitCode.UNMET] * bool(wrong) + [code for code in codes if code is ExitCode.INTERNAL])
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from ..dialect.diagnostics import Diagnostic, disagreements
 from .options import Options
-from .problems import Problem, ProblemError, diagnostic_of, parts_of, read_problems
+from .problems import Problem, ProblemError, read_problems
 from .read.errors import ReadError
 from .read.mlir_text import text_of
+from .report.diagnostic import Diagnostic, Severity, of_read_error
+from .report.expected import disagreements, split_input
 from .report.report import Report
 from .report.text import diagnose
 from .report.verdict import ExitCode
@@ -37,7 +38,7 @@ def run_problems(
     `validate` decides one problem; it gives None where the validator itself failed. Raises `ReadError` for a file that
     holds no problems.
     """
-    for part in parts_of(source, split):
+    for part in split_input(source.data) if split else [source.data]:
         try:
             problems = read_problems(part, source.name, options)
         except ProblemError as error:
@@ -47,7 +48,7 @@ def run_problems(
             try:
                 report = validate(problem)
             except ReadError as error:
-                yield Outcome(ExitCode.UNREADABLE, None, (diagnostic_of(error, source.name),))
+                yield Outcome(ExitCode.UNREADABLE, None, (of_read_error(error, source.name),))
                 continue
             yield _outcome(problem, report)
 
@@ -60,22 +61,16 @@ def _outcome(problem: Problem, report: Report | None) -> Outcome:
     difference = problem.disagreement(report)
     if difference is None:
         return Outcome(ExitCode.PROVED, report, is_expected=True)
-    return Outcome(ExitCode.UNMET, report, (Diagnostic(problem.line, problem.column, "error", difference),))
+    error = Diagnostic(Severity.ERROR, difference, problem.spec.name, problem.frame)
+    return Outcome(ExitCode.UNMET, report, (error,))
 
 
 def unexpected(source: Source, outcomes: Iterable[Outcome]) -> list[Diagnostic]:
     """What does not agree with the comments that expect diagnostics; nothing where all is as the file says."""
-    found: list[Diagnostic] = []
+    said: list[Diagnostic] = []
+    tolerated: list[Diagnostic] = []
     for outcome in outcomes:
-        found += outcome.diagnostics
+        said += outcome.diagnostics
         if outcome.report is not None:
-            found += _of_report(outcome.report, source.name, outcome.is_expected)
-    return disagreements(text_of(source.data, source.name), found)
-
-
-def _of_report(report: Report, name: str, is_expected: bool) -> Iterator[Diagnostic]:
-    """The diagnostics of a report; what is said of places in other files has no place in this one."""
-    for each in diagnose(report):
-        frame = each.frame if each.frame is not None and each.frame.file == name else None
-        place = (frame.line, frame.column) if frame is not None else (0, 0)
-        yield Diagnostic(*place, each.severity.value, each.message, is_expected)
+            (tolerated if outcome.is_expected else said).extend(diagnose(outcome.report))
+    return disagreements(text_of(source.data, source.name), source.name, said, tolerated)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..dialect.diagnostics import Diagnostic, split_input
 from ..dialect.verify import verify
 from .compat import ir
 from .ops.record import Theory
 from .options import Assumption, Options
 from .read.errors import ReadError
 from .read.files import PAIR_NAMES
+from .read.ir import Frame
 from .read.mesh_ops import MESHES
-from .read.mlir_text import parse_file, place_of, position, text_of
+from .read.mlir_text import parse_file, place_of, position
+from .report.diagnostic import Diagnostic, Severity, of_read_error
 from .report.report import Report
 from .report.verdict import Verdict
 from .run import Source
@@ -28,12 +28,11 @@ RELATIONS = "shardproof.relations"
 class Problem:
     """One problem of a file: what to validate, and the verdict to expect; None where the file expects none.
 
-    `proof` is the theory that the proof is expected to need. `labels` name the two programs in reports.
+    `frame` is its place in the file, `proof` the theory that the proof is expected to need. `labels` name the two
+    programs in reports.
     """
 
-    where: str
-    line: int
-    column: int
+    frame: Frame | None
     spec: Source
     impl: Source
     labels: tuple[str, str]
@@ -57,7 +56,7 @@ class Problem:
         return None
 
 
-def read_problems(data: bytes | str, name: str, options: Options) -> list[Problem]:
+def read_problems(data: bytes, name: str, options: Options) -> list[Problem]:
     """The problems of a file or of one of its parts; an empty list for a part without operations.
 
     `options` hold what a problem does not say; its own theory counts, and its assumptions are added. Paths are relative
@@ -66,10 +65,10 @@ def read_problems(data: bytes | str, name: str, options: Options) -> list[Proble
     try:
         module = parse_file(data, name)
     except ReadError as error:
-        raise ProblemError([diagnostic_of(error, name)]) from None
+        raise ProblemError([of_read_error(error, name)]) from None
     findings = verify(module)
     if findings:
-        raise ProblemError([_diagnostic(finding.operation, finding.message) for finding in findings])
+        raise ProblemError([error_at(each.operation, name, each.message) for each in findings])
     ops: list[Any] = [view.operation for view in module.body.operations]
     modules = {str(op.attributes["sym_name"].value): op for op in ops if _is_named_module(op)}
     reader = _Reader(name, options, ops, modules)
@@ -80,9 +79,9 @@ def read_problems(data: bytes | str, name: str, options: Options) -> list[Proble
         if all(side in modules for side in PAIR_NAMES):
             return [reader.unstated(*(modules[side] for side in PAIR_NAMES))]
     except ReadError as error:
-        raise ProblemError([diagnostic_of(error, name)]) from None
+        raise ProblemError([of_read_error(error, name)]) from None
     message = f"no '{PROBLEM}' and no modules {' and '.join(f'@{side}' for side in PAIR_NAMES)}"
-    raise ProblemError([Diagnostic(*(position(ops[0].location) or (0, 0)), "error", message)])
+    raise ProblemError([error_at(ops[0], name, message)])
 
 
 class ProblemError(Exception):
@@ -93,16 +92,14 @@ class ProblemError(Exception):
         self.diagnostics = diagnostics
 
 
-def _diagnostic(op: Any, message: str) -> Diagnostic:
-    return Diagnostic(*(position(op.location) or (0, 0)), "error", message)
+def error_at(op: Any, name: str, message: str) -> Diagnostic:
+    """An error at an operation of the file of this name."""
+    return Diagnostic(Severity.ERROR, message, name, _frame(op, name))
 
 
-def diagnostic_of(error: ReadError, name: str) -> Diagnostic:
-    """What could not be read, at its place in the file."""
-    placed = re.fullmatch(re.escape(name) + r":(\d+):(\d+)", error.where)
-    if placed is not None:
-        return Diagnostic(int(placed[1]), int(placed[2]), "error", error.message)
-    return Diagnostic(0, 0, "error", error.message if error.where == name else str(error))
+def _frame(op: Any, name: str) -> Frame | None:
+    found = position(op.location)
+    return Frame(name, *found) if found else None
 
 
 def _is_named_module(op: Any) -> bool:
@@ -145,9 +142,7 @@ class _Reader:
         proof: Theory | None,
     ) -> Problem:
         (spec, spec_label), (impl, impl_label) = sides
-        line, column = position(op.location) or (0, 0)
-        where = place_of(op, self.name)
-        return Problem(where, line, column, spec, impl, (spec_label, impl_label), options, expect, proof)
+        return Problem(_frame(op, self.name), spec, impl, (spec_label, impl_label), options, expect, proof)
 
     def side(self, attribute: Any, where: str) -> tuple[Source, str]:
         if not isinstance(attribute, ir.StringAttr):
@@ -171,8 +166,3 @@ class _Reader:
         meshes = "".join(mesh.get_asm(enable_debug_info=True, use_local_scope=True) + "\n" for mesh in self.meshes)
         text = f'{meshes}"{RELATIONS}"() {{{", ".join(lists)}}} : () -> () {op.location}\n'
         return Source(self.name, text.encode())
-
-
-def parts_of(source: Source, split: bool) -> list[bytes | str]:
-    """The parts of a problem file: what stands between lines `// -----` if it is to be split, or all of it."""
-    return list(split_input(text_of(source.data, source.name))) if split else [source.data]

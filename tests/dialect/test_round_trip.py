@@ -24,13 +24,13 @@ from shardproof.dialect import (
     relations_text,
 )
 from shardproof.dialect import printed as text_of
-from shardproof.dialect.diagnostics import split_input
 from shardproof.dialect.entries import read_entries
 from shardproof.dialect.verify import verify
 from shardproof.validator.compat import new_context, parse_module
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.options import Assumption, Options
 from shardproof.validator.problems import read_problems
+from shardproof.validator.report.expected import split_input
 from shardproof.validator.report.verdict import Verdict
 from shardproof.validator.run import validate_sources
 
@@ -59,10 +59,10 @@ def _files() -> list[tuple[str, str]]:
     found = []
     for folder in ("lit/problems", "lit/lemmas", "examples", "lit/relations"):
         for path in sorted((ROOT / folder).rglob("*.mlir")):
-            for number, part in enumerate(split_input(path.read_text(encoding="utf-8"))):
-                if '"shardproof.' not in part or "{,}" in part:
+            for number, part in enumerate(split_input(path.read_bytes())):
+                if b'"shardproof.' not in part or b"{,}" in part:
                     continue
-                module = parse_module(part, new_context(allow_unregistered=True))
+                module = parse_module(part.decode(), new_context(allow_unregistered=True))
                 if not verify(module):
                     canonical(module)
                     found.append((f"{path.relative_to(ROOT)}:{number}", text_of(module)))
@@ -126,11 +126,11 @@ def test_entries_survive():
 
 
 def test_a_problem_of_real_programs_is_decided_like_the_pair():
-    (problem,) = read_problems(problem_text(*TP_MLP, expect=Verdict.PROVED), "p.mlir", Options())
+    (problem,) = read_problems(problem_text(*TP_MLP, expect=Verdict.PROVED).encode(), "p.mlir", Options())
     report = validate_sources(problem.spec, problem.impl, problem.options)
     assert problem.disagreement(report) is None
     broken = (ROOT / "examples" / "tp_mlp" / "broken.hlo.txt").read_bytes()
-    (problem,) = read_problems(problem_text(TP_MLP[0], broken, expect=Verdict.PROVED), "p.mlir", Options())
+    (problem,) = read_problems(problem_text(TP_MLP[0], broken, expect=Verdict.PROVED).encode(), "p.mlir", Options())
     report = validate_sources(problem.spec, problem.impl, problem.options)
     assert problem.disagreement(report) == "expected PROVED, found REFUTED"
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ..read.errors import ReadError
 from ..read.ir import Frame
 from .excerpt import excerpt
 
@@ -34,6 +36,13 @@ class Diagnostic:
 
     def __str__(self) -> str:
         return f"{self.where}: {self.severity.value}: {self.message}"
+
+
+def of_read_error(error: ReadError, file: str) -> Diagnostic:
+    """What the readers refuse."""
+    position = re.fullmatch(r"(.+):(\d+):(\d+)", error.where)
+    frame = Frame(position[1], int(position[2]), int(position[3])) if position else None
+    return Diagnostic(Severity.ERROR, error.message, file if frame else error.where, frame)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 // RUN: expect-exit 6 validate-hlo %s --verify-diagnostics 2>&1 | filecheck %s
 // CHECK: verify_diagnostics_fails.mlir:9:1: error: unexpected error: expected PROVED, found REFUTED
 // CHECK-DAG: verify_diagnostics_fails.mlir:19:10: error: unexpected error: result 0
-// CHECK-DAG: verify_diagnostics_fails.mlir:18:1: error: expected error 'rows are mixed up' was not produced
-// CHECK-DAG: verify_diagnostics_fails.mlir:8:1: error: expected warning 'slow' was not produced
+// CHECK-DAG: verify_diagnostics_fails.mlir:18: error: expected error 'rows are mixed up' was not produced
+// CHECK-DAG: verify_diagnostics_fails.mlir:8: error: expected warning 'slow' was not produced
 
 // expected-warning@unknown {{slow}}
 "shardproof.problem"() {spec = @before, impl = @after, theory = "exact", expect = "PROVED", parameters = [{shard = 0}], results = [{shard = 0}]} : () -> ()
