@@ -66,6 +66,11 @@ def parser() -> argparse.ArgumentParser:
         "--module", type=_pattern, metavar="RE", help="with --xla-dump: only modules whose name matches this expression"
     )
     inputs.add_argument(
+        "--bisect",
+        action="store_true",
+        help="with --xla-dump of every pass: find the first pass whose output is not equivalent to its input",
+    )
+    inputs.add_argument(
         "--relations",
         metavar="FILE",
         help="how parameters and results relate where no sharding says so (see relations.md)",
@@ -199,6 +204,8 @@ def _run(arguments: list[str]) -> int:
         stack.callback(writer.close)
         if args.before is not None and args.after is None:
             return _problems(options, args, writer, [PROGRAM, *arguments])
+        if args.bisect:
+            return _bisect(options, args, out, writer)
         try:
             pairs = _pairs(args)
         except ReadError as error:
@@ -245,6 +252,8 @@ def _check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> N
     for path in (args.replay, args.html):
         if path is not None and not os.access(os.path.dirname(path) or ".", os.W_OK):
             command_line.error(f"cannot write '{path}'")
+    if args.bisect and args.xla_dump is None:
+        command_line.error("--bisect goes with --xla-dump only")
     if args.xla_dump is not None:
         if args.before is not None:
             command_line.error("BEFORE and AFTER do not go with --xla-dump")
@@ -267,6 +276,26 @@ def _check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> N
             command_line.error(f"--{option.replace('_', '-')} goes with a problem file only")
     if [args.before, args.after, args.relations].count("-") > 1:
         command_line.error("only one input can be stdin")
+
+
+def _bisect(options: Options, args: argparse.Namespace, out: TextIO, writer: Writer) -> ExitCode:
+    """Looks for the first wrong pass of each module in the dump."""
+    from .bisect import bisect
+    from .read.passes import find_passes
+    from .report.output import print_bisection
+
+    codes = []
+    try:
+        for dump in find_passes(args.xla_dump, args.module):
+            found = bisect(dump, options)
+            print_bisection(found, Format(args.format), out, writer, sys.stderr, args.quiet, args.verbose)
+            codes.append(ExitCode.of(found.verdict))
+    except ReadError as error:
+        _say_unreadable(error, writer)
+        codes.append(ExitCode.UNREADABLE)
+    if len(codes) > 1 and not args.quiet:
+        _say_counts(codes)
+    return ExitCode.worst(codes)
 
 
 def _pairs(args: argparse.Namespace) -> list[_Pair]:

@@ -77,7 +77,8 @@ class Trials:
             if not self._proved(walk, self._scene.result, repair):
                 return 0
             return sum(self._proved(walk, number, repair) for number in self._failing)
-        except (WalkTimeoutError, RelationLimitError):
+        except (WalkTimeoutError, RelationLimitError, ValueError):
+            # ValueError: the edit gives a value another shape than its type says
             return 0
 
     def _walk(self, walk: Walk, repair: Repair) -> bool:

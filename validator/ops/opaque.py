@@ -133,6 +133,7 @@ TARGETS: Mapping[str, Callable[[Machine, Op, list[Any]], list[Any]]] = {
     "Sharding": evaluate_identity,
     "TopK": evaluate_top_k,
     "annotate_device_placement": evaluate_identity,
+    "xla.sdy.FuncResultSharding": evaluate_identity,
     **{f"lapack_{letter}potrf_ffi": evaluate_potrf for letter in "sdcz"},
     **{f"lapack_{letter}trsm_ffi": evaluate_trsm for letter in "sdcz"},
 }

@@ -36,6 +36,7 @@ CONTRACTS: dict[str, Contract | RowContract] = {
             "MoveToDevice",
             "MoveToHost",
             "Sharding",
+            "xla.sdy.FuncResultSharding",  # Shardy's way of telling XLA the sharding of a function's result
             "annotate_device_placement",
         ),
         Contract.IDENTITY,

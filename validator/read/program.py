@@ -28,13 +28,13 @@ Counts = tuple[int, int]
 """Replicas and partitions."""
 
 
-def read_program(source: Any, *, name: str | None = None) -> Program:
+def read_program(source: Any, *, name: str | None = None, counts: Counts | None = None) -> Program:
     """Reads a program from a path, '-', text, bytes, a jaxlib `ir.Module` or a `jax.stages.Lowered`.
 
     A string that contains a line break is taken for the program's text, any other for a path. `name` replaces the
-    path in messages.
+    path in messages, and `counts` are the replicas and partitions of a program that does not tell them.
     """
-    return _read(source, name, None)[0]
+    return _read(source, name, counts)[0]
 
 
 def read_pair(

@@ -108,7 +108,7 @@ def decide(
     blocked = ("",) * len(before.results)
     nothing = (None,) * len(before.results)
     original.num_partitions = before.num_partitions
-    if relations.source and _asks_for_devices(before):
+    if relations.source and asks_for_devices(before):
         message = f"gives relations to logical tensors, but '{before.source}' is a program of devices itself"
         raise ReadError(ReadErrorKind.MISMATCH, relations.source, message)
     stages = not relations.source and _both_on_devices(before, after)
@@ -250,9 +250,9 @@ def _both_on_devices(before: Program, after: Program) -> bool:
     """
     if before.num_devices == 1 or before.num_devices != after.num_devices:
         return False
-    if _crosses_boundaries(before):
+    if crosses_boundaries(before):
         return False
-    if _asks_for_devices(before):
+    if asks_for_devices(before):
         return True
     ours, theirs = (*before.parameters, *before.results), (*after.parameters, *after.results)
     shapes = [(a.value.type, b.value.type) for a, b in zip(ours, theirs, strict=True)]
@@ -261,17 +261,17 @@ def _both_on_devices(before: Program, after: Program) -> bool:
     return cut and all(mine == other for mine, other in shapes)
 
 
-def _crosses_boundaries(program: Program) -> bool:
+def crosses_boundaries(program: Program) -> bool:
     """Whether it has manual regions, so that what is outside of them are logical tensors."""
     ops = (op for region in regions(program.body) for op in region.ops)
     return any(op.name == "sdy.manual_computation" or op.attributes.get("call_target_name") in BOUNDARIES for op in ops)
 
 
-def _asks_for_devices(program: Program) -> bool:
+def asks_for_devices(program: Program) -> bool:
     """Whether devices differ or exchange data outside of any manual region."""
     ops = (op for region in regions(program.body) for op in region.ops)
     asks = any(op.name in DEVICE_NUMBERS or EXCHANGES & op.attributes.keys() for op in ops)
-    return asks and not _crosses_boundaries(program)
+    return asks and not crosses_boundaries(program)
 
 
 def _own_parameters(walk: Walk, program: Program) -> list[AnyVal]:

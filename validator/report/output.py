@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 if TYPE_CHECKING:
+    from .bisection import Bisection
     from .report import Report
 
 
@@ -129,6 +130,31 @@ class _Both:
     def close(self) -> None:
         for writer in self._writers:
             writer.close()
+
+
+def print_bisection(
+    found: Bisection, format_: Format, out: TextIO, writer: Writer, messages: TextIO, quiet: bool, verbose: bool
+) -> None:
+    """A search for the first wrong pass: a line of text or JSON, and what explains it as messages.
+
+    Formats of whole documents get a report for each pass.
+    """
+    from .diagnostic import lines_of
+    from .terminal import print_lines
+    from .text import diagnose
+
+    if format_ in (Format.TEXT, Format.JSON):
+        print(found.json_line() if format_ is Format.JSON else found.text(), file=out, flush=True)
+    else:
+        for step in found.steps:
+            writer.report(step.report)
+    if quiet:
+        return
+    if found.guilty is not None:
+        report = found.guilty.report
+        print_lines(lines_of(diagnose(report, verbose), report.after), messages)
+    for line in found.notes(verbose):
+        print(line, file=messages)
 
 
 def writer_for(format_: Format, out: TextIO, html: str | None = None) -> Writer:
