@@ -26,7 +26,7 @@ from ..validator.read.errors import ReadError, ReadErrorKind
 from ..validator.read.files import identify
 from ..validator.read.ir import Program, TensorType
 from ..validator.read.pairs import with_layouts
-from ..validator.read.program import read_program
+from ..validator.read.program import read_program, stablehlo_of
 from ..validator.read.shardings import Sharding
 from ..validator.report.diagnostic import Diagnostic
 from ..validator.report.report import Obstacle, Report
@@ -72,8 +72,7 @@ def partition(module: Any, theory: str = "reassociated", timeout: float | None =
     """
     options = options_of(theory, (), timeout, seed)
     source = source_of(module, "<module>")
-    text = identify(source.data, source.name).data
-    given = compat.parse_module(text if text[:4] == b"ML\xefR" else text.decode(), compat.new_context())
+    given, _ = stablehlo_of(identify(source.data, source.name))
     written = read_program(given, name=source.name)
     texts = [_with_counts(text, written) for _, text in STAGES]
     outcomes = registered.run_all_apart(texts, given, source.name, timeout)
