@@ -20,7 +20,7 @@ class Bug(NamedTuple):
     title: str
     text: str
     outcomes: dict[str, str]
-    """By jaxlib version: `wrong`, `right` or `aborts`."""
+    """By jaxlib version: `wrong`, `right`, `refused` or `aborts`."""
 
 
 def _bugs() -> list[Bug]:
@@ -45,7 +45,7 @@ def verdicts(stages: list[Stage]) -> dict[str, Verdict | None]:
 
 def test_the_list_is_read_whole():
     assert len(BUGS) == _LIST.count("```mlir")
-    assert len(BUGS) >= 3
+    assert len(BUGS) >= 9
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.title)
@@ -60,6 +60,10 @@ def test_a_bug_is_as_told(bug: Bug):
             assert found["local"] is found["clean"] is Verdict.REFUTED
         case "right":
             assert found["local"] is found["clean"] is Verdict.PROVED
+        case "refused":
+            assert stages[-1].name == "local"
+            assert stages[-1].module is None
+            assert "ended its process" not in stages[-1].said[0].message
         case outcome:
             assert outcome == "aborts"
             assert [stage.name for stage in stages][-1] == "local"
