@@ -68,6 +68,27 @@ after an internal one). Each pass is a flag, in the order of the command line; p
 since they end it on IR that they do not expect. The input is MLIR or HLO, as for `validate-hlo`.
 """
 
+_SHARDY = """\
+## Shardy's own partitioner
+
+jaxlib holds a second partitioner, Shardy's MLIR passes up to `sdy-convert-global-to-local`, which JAX does not run.
+`shardproof.passes.shardy` runs it on a module as JAX lowers it, in a process of its own, and validates the module that
+each stage leaves:
+
+```sh
+python -m shardproof.passes.shardy lowered.mlir
+```
+
+```python
+for stage in shardproof.passes.shardy.partition(lowered.as_text()):
+    print(stage.name, stage.report.verdict if stage.report else stage.said)
+```
+
+Until the program is cut, a stage is compared with the input as a program on whole tensors, on which Shardy's collectives
+return their operand; from `sdy-convert-global-to-local` on, as the program of each device, with the layouts that the
+input demands and Shardy's choice where it leaves them open. [BUGLIST.md](../BUGLIST.md) has what was found that way.
+"""
+
 
 def pages() -> dict[str, str]:
     """The text of each generated page by file name."""
@@ -136,7 +157,7 @@ def passes_page() -> str:
         if rows:
             parts.append(_table(("option", "default"), rows))
     parts.append(_OPT_HEAD)
-    return "\n".join([*parts, *_option_tables(opt.parser(), "###")])
+    return "\n".join([*parts, *_option_tables(opt.parser(), "###"), _SHARDY])
 
 
 def ops_page() -> str:
