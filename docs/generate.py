@@ -47,8 +47,11 @@ shardproof-opt --pass-pipeline='builtin.module(inline-calls,cse,validate-spmd)' 
 ```
 
 ```python
-manager = PassManager("builtin.module")
-manager.add(shardproof.passes.InlineCalls())
+from jaxlib.mlir.passmanager import PassManager
+from shardproof.passes import InlineCalls
+
+manager = PassManager("builtin.module")  # in the module's context
+manager.add(InlineCalls())
 manager.run(module.operation)
 ```
 
@@ -80,13 +83,15 @@ python -m shardproof.passes.shardy lowered.mlir
 ```
 
 ```python
-for stage in shardproof.passes.shardy.partition(lowered.as_text()):
+from shardproof.passes import shardy
+
+for stage in shardy.partition(lowered.as_text()):
     print(stage.name, stage.report.verdict if stage.report else stage.said)
 ```
 
-Until the program is cut, a stage is compared with the input as a program on whole tensors, on which Shardy's collectives
-return their operand; from `sdy-convert-global-to-local` on, as the program of each device, with the layouts that the
-input demands and Shardy's choice where it leaves them open. [BUGLIST.md](../BUGLIST.md) has what was found that way.
+Until the program is cut, a stage is compared with the input as a program on whole tensors, on which Shardy's
+collectives return their operand; from `sdy-convert-global-to-local` on, as the program of each device, with the layouts
+that the input demands and Shardy's choice where it leaves them open. [BUGLIST.md](../BUGLIST.md) has what was found.
 """
 
 

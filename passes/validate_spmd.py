@@ -51,7 +51,7 @@ class ValidateSpmd(ModulePass):
     In jaxlib's PassManager, between anybody's passes:
 
     ```python
-    check = shardproof.passes.ValidateSpmd()
+    check = ValidateSpmd()
     manager = PassManager("builtin.module")
     manager.add(check.remember)           # the module before; or ValidateSpmd(before=...)
     manager.add("sdy-propagation-pipeline")
