@@ -226,5 +226,9 @@ def _stats(decision: Decision, seconds: float) -> Stats:
         relations=store.misses,
         memo_hits=store.hits,
         rules=dict(sorted((decision.device.context.lemmas | (bridge.fired if bridge else {})).items())),
+        lemmas=frozenset(decision.device.context.lemmas),
         egraph_stop=bridge.stop if bridge else None,
+        isl_seconds=store.seconds,
+        egraph_seconds=bridge.seconds if bridge else 0.0,
+        memo={name: (known, computed) for name, (known, computed) in sorted(store.uses.items())},
     )

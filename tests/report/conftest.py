@@ -48,7 +48,17 @@ def proved() -> Report:
         "after.mlir",
         outputs,
         notes=(Note(NoteKind.REDUNDANT_COLLECTIVE, "all_reduce %7 is redundant"),),
-        stats=Stats(0.4149, 20, 24, relations=311, memo_hits=1200, rules={"sum-of-sums": 2}),
+        stats=Stats(
+            0.4149,
+            20,
+            24,
+            relations=311,
+            memo_hits=1200,
+            rules={"sum-of-sums": 2, "completion": 3},
+            lemmas=frozenset({"completion"}),
+            isl_seconds=0.25,
+            memo={"compose": (1200, 311)},
+        ),
     )
 
 

@@ -17,6 +17,8 @@ from shardproof.validator.run import Source, validate_here
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "tp_mlp"
 BEFORE, AFTER, BROKEN = (Source.of_file(str(EXAMPLE / f"{name}.hlo.txt")) for name in ("before", "after", "broken"))
 ASK = Options(confirm=True)
+PATIENCE = 300.0
+"""Seconds for XLA: the machine may be busy."""
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,7 @@ def refuted_example() -> Report:
 
 
 def test_both_evaluators_see_a_real_difference(refuted_example: Report):
-    report = confirmed(refuted_example, BEFORE, BROKEN, ASK)
+    report = confirmed(refuted_example, BEFORE, BROKEN, ASK, PATIENCE)
     assert report.verdict is Verdict.REFUTED
     assert report.confirmation == Confirmation((Evaluator.REFERENCE, Evaluator.XLA))
     assert report.to_json()["counterexample"]["evaluators"] == ["reference", "xla"]
@@ -33,7 +35,7 @@ def test_both_evaluators_see_a_real_difference(refuted_example: Report):
 
 
 def test_a_difference_that_xla_does_not_see_refutes_nothing(refuted_example: Report):
-    report = confirmed(refuted_example, BEFORE, AFTER, ASK)
+    report = confirmed(refuted_example, BEFORE, AFTER, ASK, PATIENCE)
     assert report.verdict is Verdict.NOT_PROVED
     assert report.counterexample is None
     assert report.message == "the two evaluators disagree on a counterexample"
@@ -62,14 +64,14 @@ def test_a_crash_of_xla_is_none_of_ours(
 ):
     (tmp_path / "runner.py").write_text(code)
     monkeypatch.setattr(replica_runner, "__file__", str(tmp_path / "runner.py"))
-    report = confirmed(refuted_example, BEFORE, BROKEN, ASK)
+    report = confirmed(refuted_example, BEFORE, BROKEN, ASK, PATIENCE)
     assert report.verdict is Verdict.REFUTED
     assert report.confirmation == Confirmation((Evaluator.REFERENCE,), reason)
 
 
 def test_what_xla_refuses_is_told(refuted_example: Report):
     unknown = BROKEN.data.replace(b"maximum(%add.22, %max.6)", b'custom-call(%add.22, %max.6), custom_call_target="no"')
-    report = confirmed(refuted_example, BEFORE, Source(BROKEN.name, unknown), ASK)
+    report = confirmed(refuted_example, BEFORE, Source(BROKEN.name, unknown), ASK, PATIENCE)
     assert report.verdict is Verdict.REFUTED
     assert report.confirmation is not None
     assert report.confirmation.evaluators == (Evaluator.REFERENCE,)
@@ -78,7 +80,7 @@ def test_what_xla_refuses_is_told(refuted_example: Report):
 
 def test_large_programs_are_not_run_by_the_way(refuted_example: Report, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("shardproof.validator.replicas.MAX_OPS", 3)
-    report = confirmed(refuted_example, BEFORE, BROKEN, ASK)
+    report = confirmed(refuted_example, BEFORE, BROKEN, ASK, PATIENCE)
     assert report.confirmation == Confirmation((Evaluator.REFERENCE,), "more than 3 ops")
 
 

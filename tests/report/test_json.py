@@ -44,8 +44,12 @@ def test_a_proof(proved: Report):
         "ops": {"before": 20, "after": 24},
         "relations": 311,
         "memo_hits": 1200,
-        "rules": {"sum-of-sums": 2},
+        "rules": {"completion": 3, "sum-of-sums": 2},
+        "lemmas": ["completion"],
         "egraph_stop": None,
+        "isl_seconds": 0.25,
+        "egraph_seconds": 0.0,
+        "memo": {"compose": {"hits": 1200, "computed": 311}},
     }
 
 

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from shardproof.validator.confirm import confirmed
 from shardproof.validator.evaluate.compare import Counterexample, search_counterexample
 from shardproof.validator.options import Options
 from shardproof.validator.read import read_pair
@@ -75,11 +76,15 @@ def test_every_kind_of_input_survives(sources: dict[str, Source], tmp_path: Path
     assert (namespace["BEFORE"], namespace["AFTER"]) == (sources["before"].data, sources["after"].data)
 
 
+def _on_xla(before: Source, after: Source) -> str:
+    options = Options(confirm=True)
+    report = confirmed(validate_here(before, after, Options()), before, after, options, 300.0)
+    return replay_script(report, before, after, options)
+
+
 @pytest.fixture(scope="module")
 def on_xla(sources: dict[str, Source]) -> str:
-    options = Options(confirm=True)
-    report = validate_here(sources["before"], sources["broken"], options)
-    return replay_script(report, sources["before"], sources["broken"], options)
+    return _on_xla(sources["before"], sources["broken"])
 
 
 def test_it_shows_the_difference_on_xla_with_jax_and_numpy_only(on_xla: str, tmp_path: Path):
@@ -104,7 +109,6 @@ def test_where_xla_does_not_run_the_evaluator_does(sources: dict[str, Source]):
 
 def test_names_cannot_leave_the_docstring(sources: dict[str, Source]):
     before, broken = (Source(f'x"""\nimport os\\{name}', sources[name].data) for name in ("before", "broken"))
-    options = Options(confirm=True)
-    script = replay_script(validate_here(before, broken, options), before, broken, options)
+    script = _on_xla(before, broken)
     assert "\nimport os\\" not in script
     compile(script, "replay.py", "exec")

@@ -49,6 +49,11 @@ class Store:
         self._count = 0
         self.hits = 0
         self.misses = 0
+        self.uses: dict[str, list[int]] = {}
+        """By operation: how often it was known already, and how often it was computed."""
+        self.seconds = 0.0
+        """What the operations that were computed took, one inside another counted once."""
+        self._depth = 0
 
     # interning ------------------------------------------------------------------------------------------------------
 
@@ -105,18 +110,29 @@ class Store:
 
     def _memoised(self, key: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
         found = self._memo.get(key)
+        uses = self.uses.get(key[0])
+        if uses is None:
+            uses = self.uses[key[0]] = [0, 0]
         if found is None:
             self.misses += 1
+            uses[1] += 1
             if key in self._given_up:
                 raise RelationLimitError(f"isl gave up on '{key[0]}'")
+            start = time.perf_counter()
+            self._depth += 1
             try:
                 found = _bounded(compute)
             except isl.Error as error:
                 self._given_up.add(key)
                 raise RelationLimitError(f"isl gave up on '{key[0]}'") from error
+            finally:
+                self._depth -= 1
+                if not self._depth:
+                    self.seconds += time.perf_counter() - start
             self._memo[key] = found
         else:
             self.hits += 1
+            uses[0] += 1
         return found
 
     # relations ------------------------------------------------------------------------------------------------------

@@ -126,5 +126,9 @@ def _stats(stats: Stats) -> dict[str, Any]:
         "relations": stats.relations,
         "memo_hits": stats.memo_hits,
         "rules": dict(sorted(stats.rules.items())),
+        "lemmas": sorted(stats.lemmas),
         "egraph_stop": stats.egraph_stop,
+        "isl_seconds": round(stats.isl_seconds, 6),
+        "egraph_seconds": round(stats.egraph_seconds, 6),
+        "memo": {name: {"hits": hits, "computed": computed} for name, (hits, computed) in stats.memo.items()},
     }

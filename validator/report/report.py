@@ -97,9 +97,15 @@ class Stats:
     relations: int = 0
     memo_hits: int = 0
     rules: Mapping[str, int] = field(default_factory=dict)
-    """How often each rewrite rule of the e-graph fired."""
+    """How often each lemma and each rewrite rule of the e-graph was used, by name."""
+    lemmas: frozenset[str] = frozenset()
+    """Which of these are lemmas."""
     egraph_stop: str | None = None
     """Why the e-graph's last run ended; None where it was not needed."""
+    isl_seconds: float = 0.0
+    egraph_seconds: float = 0.0
+    memo: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """By operation on relations: how often it was known already, and how often it was computed."""
 
 
 @dataclass(frozen=True, slots=True)

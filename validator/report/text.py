@@ -53,12 +53,23 @@ def stats_lines(stats: Stats) -> list[str]:
         ("ops before", f"{stats.ops_before:,}"),
         ("ops after", f"{stats.ops_after:,}"),
         ("relations", f"{stats.relations:,}"),
-        ("memo hits", f"{stats.memo_hits:,}"),
+        ("memo hits", _rate(stats.memo_hits, stats.relations)),
+        *((f"memo hits of {name}", _rate(*counts)) for name, counts in sorted(stats.memo.items())),
+        ("isl seconds", f"{stats.isl_seconds:.3f}"),
+        ("e-graph seconds", f"{stats.egraph_seconds:.3f}"),
         ("e-graph stop", stats.egraph_stop or "not run"),
-        *((f"rule {name}", f"{count:,}") for name, count in sorted(stats.rules.items())),
+        *(
+            (f"{'lemma' if name in stats.lemmas else 'rule'} {name}", f"{count:,}")
+            for name, count in sorted(stats.rules.items(), key=lambda rule: (rule[0] not in stats.lemmas, rule[0]))
+        ),
     ]
     width = max(len(name) for name, _ in rows)
-    return [f"{name:<{width}}  {value:>12}" for name, value in rows]
+    return [f"{name:<{width}}  {value:>22}" for name, value in rows]
+
+
+def _rate(hits: int, computed: int) -> str:
+    total = hits + computed
+    return f"{hits:,} of {total:,} ({hits / total:.0%})" if total else "0"
 
 
 def full_text(report: Report) -> str:
