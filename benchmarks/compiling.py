@@ -7,6 +7,7 @@ process is stopped as soon as the module after partitioning is complete, unless 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -29,15 +30,19 @@ class CompileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The dumps of one compilation and what it took, from the start of XLA."""
+    """The dumps of one compilation and what it took, in seconds of the processor on all its threads.
+
+    Other work on the machine disturbs these least.
+    """
 
     before: Path
     after: Path
     lowering: float
+    """What JAX took before XLA started, imports included."""
     partitioned: float
-    """Seconds until the module after partitioning was written."""
+    """What XLA took until the module after partitioning was written."""
     whole: float | None
-    """Seconds of the whole compilation, None where it was stopped."""
+    """What XLA took for the whole compilation, None where it was stopped."""
 
     @property
     def seconds(self) -> float:
@@ -48,7 +53,7 @@ class Compiled:
 def compiled(variant: Variant, *, cache: Path = CACHE, whole: bool = False) -> Compiled:
     """The dumps of a model, from the cache where it has them."""
     folder = cache / str(variant).replace(" ", "_")
-    note = folder / "times.json"
+    note = folder / "seconds.json"
     if note.is_file():
         times = json.loads(note.read_text())
         if times["whole"] is not None or not whole:
@@ -66,18 +71,17 @@ def compiled(variant: Variant, *, cache: Path = CACHE, whole: bool = False) -> C
 def _compile(variant: Variant, folder: Path, whole: bool) -> Compiled:
     name, *changes = variant.arguments
     command = [sys.executable, "-m", "benchmarks.models", name, str(folder), *changes]
-    begun = time.monotonic()
     with (folder / "log").open("w+") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
         try:
             lowered = partitioned = None
+            now = 0.0
             while process.poll() is None and (whole or partitioned is None):
                 time.sleep(PAUSE)
-                now = time.monotonic()
+                now = _processor_seconds(process.pid, now)
                 if lowered is None and "lowered" in (folder / "log").read_text():
                     lowered = now
                 if partitioned is None and _written(folder):
                     partitioned = now
-            ended = time.monotonic()
         finally:
             process.kill()
         log.seek(0)
@@ -85,8 +89,17 @@ def _compile(variant: Variant, folder: Path, whole: bool) -> Compiled:
     pair = _dumps(folder)
     if pair is None or lowered is None:
         raise CompileError(f"'{variant}' was not compiled: {text.strip()[-400:]}")
-    partitioned = ended if partitioned is None else partitioned
-    return Compiled(*pair, lowered - begun, partitioned - lowered, ended - lowered if "compiled" in text else None)
+    partitioned = now if partitioned is None else partitioned
+    return Compiled(*pair, lowered, partitioned - lowered, now - lowered if "compiled" in text else None)
+
+
+def _processor_seconds(process: int, last: float) -> float:
+    """What a process and its threads have taken so far; `last` where it has just ended."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return last
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") or last
 
 
 def _dumps(folder: Path) -> tuple[Path, Path] | None:

@@ -11,8 +11,8 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TextIO
 
@@ -23,8 +23,11 @@ from .report.output import Failure, Format, Writer, writer_for
 from .report.verdict import ExitCode
 
 if TYPE_CHECKING:
+    from .course import Course
     from .report.report import Report
     from .run import Source
+
+    Validate = Callable[[Source, Source, Options, Course], Report]
 
 PROGRAM = "validate-hlo"
 
@@ -69,6 +72,14 @@ def parser() -> argparse.ArgumentParser:
         "--bisect",
         action="store_true",
         help="with --xla-dump of every pass: find the first pass whose output is not equivalent to its input",
+    )
+    inputs.add_argument(
+        "--jobs", type=_count, metavar="N", help="with --xla-dump: validate N pairs at a time, each in its own process"
+    )
+    inputs.add_argument(
+        "--ray",
+        action="store_true",
+        help="with --xla-dump: validate the pairs on a Ray cluster, N of --jobs at a time (needs the extra 'ray')",
     )
     inputs.add_argument(
         "--relations",
@@ -211,8 +222,9 @@ def _run(arguments: list[str]) -> int:
         except ReadError as error:
             _say_unreadable(error, writer)
             return ExitCode.UNREADABLE
+        validate = _validator(pairs, options, args, stack)
         try:
-            codes = [_validate(pair, options, args, writer, [PROGRAM, *arguments]) for pair in pairs]
+            codes = [_validate(pair, options, args, writer, [PROGRAM, *arguments], validate) for pair in pairs]
         except KeyboardInterrupt as stop:
             # what was proved until then is worth saying
             if (report := getattr(stop, "report", None)) is not None:
@@ -261,7 +273,15 @@ def _check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> N
             command_line.error("--replay takes one pair and does not go with --xla-dump")
         if args.relations is not None:
             command_line.error("--relations takes one pair and does not go with --xla-dump")
+        if args.ray:
+            from . import cluster
+
+            if not cluster.is_installed():
+                command_line.error(cluster.MISSING)
         return
+    for option in ("jobs", "ray"):
+        if getattr(args, option):
+            command_line.error(f"--{option} goes with --xla-dump only")
     if args.module is not None:
         command_line.error("--module goes with --xla-dump only")
     if args.before is None:
@@ -306,7 +326,30 @@ def _pairs(args: argparse.Namespace) -> list[_Pair]:
     return [_Pair(str(pair.before), str(pair.after)) for pair in find_pairs(args.xla_dump, args.module)]
 
 
-def _validate(pair: _Pair, options: Options, args: argparse.Namespace, writer: Writer, command: list[str]) -> ExitCode:
+def _validator(pairs: list[_Pair], options: Options, args: argparse.Namespace, stack: ExitStack) -> Validate:
+    """What validates the pairs one after the other: this process, several ones, or a cluster."""
+    from .run import validate_sources
+
+    paths = [(pair.before, pair.after) for pair in pairs]
+    if args.ray:
+        from .cluster import Cluster
+
+        return stack.enter_context(closing(Cluster(paths, options, args.jobs))).validate
+    if args.jobs is not None and args.jobs > 1 and len(pairs) > 1:
+        from .fleet import Fleet
+
+        return stack.enter_context(closing(Fleet(paths, options, args.jobs))).validate
+    return validate_sources
+
+
+def _validate(
+    pair: _Pair,
+    options: Options,
+    args: argparse.Namespace,
+    writer: Writer,
+    command: list[str],
+    validate: Validate,
+) -> ExitCode:
     """Validates one pair and says so; a fault in one pair does not keep the others from their verdicts."""
     from .run import Source
 
@@ -318,7 +361,7 @@ def _validate(pair: _Pair, options: Options, args: argparse.Namespace, writer: W
         _say_unreadable(error, writer)
         return ExitCode.UNREADABLE
     try:
-        report = _report(before, after, options, writer, command)
+        report = _report(before, after, options, args, writer, command, validate)
     except ReadError as error:
         _say_unreadable(error, writer)
         return ExitCode.UNREADABLE
@@ -330,12 +373,23 @@ def _validate(pair: _Pair, options: Options, args: argparse.Namespace, writer: W
     return ExitCode.of(report.verdict)
 
 
-def _report(before: Source, after: Source, options: Options, writer: Writer, command: list[str]) -> Report | None:
+def _report(
+    before: Source,
+    after: Source,
+    options: Options,
+    args: argparse.Namespace,
+    writer: Writer,
+    command: list[str],
+    validate: Validate,
+) -> Report | None:
     """The report on one pair; None, with a message and a bundle, where the validator itself failed."""
-    from .run import InternalError, summary_of, validate_sources
+    from .course import Course
+    from .progress import Bar
+    from .run import InternalError, summary_of
 
     try:
-        return validate_sources(before, after, options)
+        with Bar(wanted=not args.quiet) as bar:
+            return validate(before, after, options, Course(tell=bar.hear))
     except ReadError:
         raise
     except Exception as error:
@@ -353,7 +407,7 @@ def _report(before: Source, after: Source, options: Options, writer: Writer, com
 def _problems(options: Options, args: argparse.Namespace, writer: Writer, command: list[str]) -> ExitCode:
     """Validates the problems of a file; the exit code also tells whether the verdicts are as the file expects."""
     from .read.files import check_holds_problems
-    from .run import Source
+    from .run import Source, validate_sources
 
     try:
         source = Source.of_file(args.before)
@@ -366,7 +420,7 @@ def _problems(options: Options, args: argparse.Namespace, writer: Writer, comman
     from .problems import Problem
 
     def validate(problem: Problem) -> Report | None:
-        report = _report(problem.spec, problem.impl, problem.options, writer, command)
+        report = _report(problem.spec, problem.impl, problem.options, args, writer, command, validate_sources)
         if report is not None:
             report = problem.named(report)
             _say(report, args, writer)

@@ -26,12 +26,14 @@ class Phase(enum.Enum):
     WALKING_BEFORE = "walking the before program"
     WALKING_AFTER = "walking the after program"
     COMPARING = "comparing results"
+    WAITING = "validating pairs"
+    """Others of them, at the same time."""
     SEARCHING = "looking for a counterexample"
 
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """A phase has begun; `total` is how many ops or results it goes through, 0 where that is not known."""
+    """A phase has begun; `total` is how many ops, results or pairs it goes through, 0 where that is not known."""
 
     phase: Phase
     total: int = 0
@@ -39,7 +41,7 @@ class Entered:
 
 @dataclass(frozen=True, slots=True)
 class Advanced:
-    """How many ops or results of the phase are done."""
+    """How many ops, results or pairs of the phase are done."""
 
     done: int
 

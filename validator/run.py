@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -100,6 +101,30 @@ def validate_here(before: Source, after: Source, options: Options, course: Cours
         left = SECONDS if course.deadline is None else course.deadline - time.monotonic()
         report = confirmed(report, before, after, options, max(0.0, min(SECONDS, left)))
     return replace(report, stats=replace(report.stats, seconds=time.monotonic() - start))
+
+
+def reply_to(validate: Callable[[], Report]) -> tuple[object, ...]:
+    """What another process tells of a validation: a report, or what was raised in its place, as plain data."""
+    try:
+        return "report", validate()
+    except ReadError as error:
+        return "unreadable", error.kind, error.where, error.message
+    except InternalError as error:
+        return "fault", str(error), error.details
+    except Exception as error:
+        return "fault", summary_of(error), traceback.format_exc()
+
+
+def report_of(reply: object) -> Report:
+    """The report in a reply; raises the error that is there in its place."""
+    match reply:
+        case ("report", report):
+            return report  # type: ignore[return-value]
+        case ("unreadable", ReadErrorKind() as kind, str() as where, str() as message):
+            raise ReadError(kind, where, message)
+        case ("fault", str() as summary, str() as details):
+            raise InternalError(summary, details)
+    raise InternalError(f"the validating process answered {reply!r}", "")
 
 
 def _limited(options: Options) -> bool:

@@ -17,19 +17,18 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from .course import Course
 from .options import Options
 from .partial import Interrupted, Record, watched
-from .read.errors import ReadError
 from .read.ir import Program
 from .report.report import Obstacle, Report
-from .run import InternalError, Source, summary_of
+from .run import InternalError, Source, report_of
 
 _LENGTH = struct.Struct("<Q")
 _GRACE = 1.0
@@ -63,6 +62,8 @@ class Worker:
     def validate(self, before: Source, after: Source, options: Options, course: Course | None = None) -> Report:
         """`validate_here` in the process, whose start counts if it has to be started; raises what that raises."""
         record = Record(before.name, after.name, options)
+        if self._stopped:
+            raise Interrupted(record.report(Obstacle.INTERRUPTED))
         with self._lock:
             self._start_if_needed()
             return self._ask((before, after), record, course)
@@ -101,15 +102,9 @@ class Worker:
                         hear(event)
                     case ("ready",):
                         pass
-                    case ("report", Report() as report):
-                        self._forward()
-                        return report
-                    case ("unreadable", kind, where, text):
-                        raise ReadError(kind, where, text)
-                    case ("fault", str() as summary, str() as details):
-                        raise InternalError(summary, details)
                     case reply:
-                        raise InternalError(f"the validating process answered {reply!r}", "")
+                        self._forward()
+                        return report_of(reply)
         except EOFError:
             code = process.wait()
             said = self._forward()
@@ -265,8 +260,8 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
 
-    def tell(kind: str, *content: object) -> None:
-        data = pickle.dumps((kind, *content))
+    def tell(*message: object) -> None:
+        data = pickle.dumps(message)
         out.write(_LENGTH.pack(len(data)) + data)
         out.flush()
 
@@ -277,13 +272,8 @@ def main() -> None:
             return
         before, after, options, deadline = pickle.loads(sys.stdin.buffer.read(_LENGTH.unpack(head)[0]))
         course = Course(deadline, lambda event: tell("told", event))
-        try:
-            validate: Callable[..., Report] = run.validate_here if isinstance(before, Source) else validate_programs
-            tell("report", validate(before, after, options, course))
-        except ReadError as error:
-            tell("unreadable", error.kind, error.where, error.message)
-        except Exception as error:
-            tell("fault", summary_of(error), traceback.format_exc())
+        validate: Callable[..., Report] = run.validate_here if isinstance(before, Source) else validate_programs
+        tell(*run.reply_to(partial(validate, before, after, options, course)))
 
 
 if __name__ == "__main__":

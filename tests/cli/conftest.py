@@ -27,7 +27,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], None]:
     """Sets what the engine answers."""
 
     def answer_with(answer: Answer) -> None:
-        monkeypatch.setattr(run, "validate_sources", answer)
+        monkeypatch.setattr(run, "validate_sources", lambda before, after, options, _: answer(before, after, options))
 
     return answer_with
 
