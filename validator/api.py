@@ -23,6 +23,7 @@ def validate_modules(
     timeout: float | None = None,
     seed: int = 0,
     relations: Any = None,
+    certificate: bool = False,
 ) -> Report:
     """Validates the module `after` partitioning against the module `before` it.
 
@@ -30,9 +31,9 @@ def validate_modules(
     `relations` is a relation file, in the same forms: how parameters and results relate where no sharding says so.
     `theory` is the weakest arithmetic to accept. With a `timeout` in seconds the work is done in a child process, and a
     run that exceeds it is NOT_PROVED. Raises `ReadError` for an input that cannot be read and `ValueError` for a wrong
-    setting.
+    setting. With `certificate` the report of a proof has a certificate, which `shardproof-check` checks by itself.
     """
-    options = options_of(theory, assume, timeout, seed)
+    options = replace(options_of(theory, assume, timeout, seed), certificate=certificate)
     if relations is not None:
         options = replace(options, relations=source_of(relations, "<relations>"))
     return validate_sources(source_of(before, "<before>"), source_of(after, "<after>"), options)

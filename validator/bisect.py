@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from .ops.devices import asks_for_devices, crosses_boundaries
 from .options import Options
 from .read.errors import ReadError, ReadErrorKind
 from .read.ir import Program
 from .read.passes import PassDump, PassModule
 from .read.program import read_pair, read_program
-from .relate.decide import asks_for_devices, crosses_boundaries
 from .report.bisection import Bisection, Step
 from .report.report import Obstacle, Report
 from .report.verdict import Verdict

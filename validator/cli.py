@@ -138,6 +138,11 @@ def parser() -> argparse.ArgumentParser:
         "--replay", metavar="FILE", help="when refuted, write a Python script that evaluates the counterexample"
     )
     output.add_argument("--html", metavar="FILE", help="write the reports as one page of HTML, too")
+    output.add_argument(
+        "--certificate",
+        metavar="FILE",
+        help="when proved, write the proof for 'shardproof-check' (see certificates.md)",
+    )
     output.add_argument("--stats", action="store_true", help="print counts to stderr")
     level = output.add_mutually_exclusive_group()
     level.add_argument("-q", dest="quiet", action="store_true", help="print no diagnostics")
@@ -205,6 +210,7 @@ def _run(arguments: list[str]) -> int:
         node_limit=args.node_limit,
         seed=args.seed,
         confirm=not args.no_confirm,
+        certificate=args.certificate is not None,
     )
     with ExitStack() as stack:
         try:
@@ -261,7 +267,7 @@ def _about(args: argparse.Namespace) -> int:
 
 def _check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     """Refuses combinations that argparse cannot express."""
-    for path in (args.replay, args.html):
+    for path in (args.replay, args.html, args.certificate):
         if path is not None and not os.access(os.path.dirname(path) or ".", os.W_OK):
             command_line.error(f"cannot write '{path}'")
     if args.bisect and args.xla_dump is None:
@@ -269,10 +275,9 @@ def _check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> N
     if args.xla_dump is not None:
         if args.before is not None:
             command_line.error("BEFORE and AFTER do not go with --xla-dump")
-        if args.replay is not None:
-            command_line.error("--replay takes one pair and does not go with --xla-dump")
-        if args.relations is not None:
-            command_line.error("--relations takes one pair and does not go with --xla-dump")
+        for option in ("replay", "certificate", "relations"):
+            if getattr(args, option) is not None:
+                command_line.error(f"--{option} takes one pair and does not go with --xla-dump")
         if args.ray:
             from . import cluster
 
@@ -287,7 +292,7 @@ def _check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> N
     if args.before is None:
         command_line.error("BEFORE and AFTER, a problem file, or --xla-dump, are required")
     if args.after is None:
-        for option in ("relations", "replay"):
+        for option in ("relations", "replay", "certificate"):
             if getattr(args, option) is not None:
                 command_line.error(f"--{option} takes one pair and does not go with a problem file")
         return
@@ -370,6 +375,8 @@ def _validate(
     _say(report, args, writer)
     if args.replay is not None:
         _replay(report, before, after, args.replay, options)
+    if args.certificate is not None:
+        _certificate(report, args.certificate)
     return ExitCode.of(report.verdict)
 
 
@@ -468,6 +475,16 @@ def _replay(report: Report, before: Source, after: Source, path: str, options: O
         return
     with _open(path) as file:
         file.write(replay_script(report, before, after, options))
+
+
+def _certificate(report: Report, path: str) -> None:
+    if report.certificate is None:
+        why = [note.text for note in report.notes if note.text.startswith("no certificate: ")]
+        reason = why[0] if why else "no certificate: nothing is proved"
+        print(f"{report.after}: note: {reason}, so '{path}' is not written", file=sys.stderr)
+        return
+    with _open(path) as file:
+        file.write(report.certificate)
 
 
 def _say_unreadable(error: ReadError, writer: Writer) -> None:

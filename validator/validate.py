@@ -8,7 +8,10 @@ contradict each other, the run ends as an internal error (`guard.py`).
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
+from .certify.terms import InexpressibleError
+from .certify.write import certificate
 from .course import Course, Known, Phase, Settled
 from .evaluate.compare import Counterexample
 from .evaluate.cone import search
@@ -69,6 +72,7 @@ def validate_programs(before: Program, after: Program, options: Options, course:
             relations=relations,
             course=course,
             node_limit=options.node_limit,
+            traced=options.certificate,
         )
         if decision is None or _proofs(found) > _proofs(decision):
             decision = found
@@ -87,7 +91,23 @@ def validate_programs(before: Program, after: Program, options: Options, course:
         notes += (why_not,) if why_not else ()
     check_proofs(before, after, relations, [k for k in range(len(before.results)) if k not in unproved], options)
     left = EXPLAIN_SECONDS if course.deadline is None else min(EXPLAIN_SECONDS, course.deadline - time.monotonic())
-    return _report(before, after, decision, options, counterexample, notes, start, left)
+    report = _report(before, after, decision, options, counterexample, notes, start, left)
+    return _with_certificate(report, before, after, decision, options) if options.certificate else report
+
+
+def _with_certificate(report: Report, before: Program, after: Program, decision: Decision, options: Options) -> Report:
+    """The report with the proof as a certificate, or with a note on why there is none."""
+    if report.verdict is not Verdict.PROVED:
+        return report
+    reason = ""
+    if options.assumptions or options.relations is not None:
+        reason = "the verdict rests on assumptions or on a relation file, of which certificates know nothing"
+    else:
+        try:
+            return replace(report, certificate=certificate(before, after, decision))
+        except InexpressibleError as error:
+            reason = str(error)
+    return replace(report, notes=(*report.notes, Note.information(f"no certificate: {reason}")))
 
 
 def _report(

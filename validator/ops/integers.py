@@ -171,6 +171,8 @@ def _by_constant(store: Store, name: str, bounds: list[tuple[int, int]], result:
         return "{" + "; ".join(pieces) + "}"
     if name == "stablehlo.and" and low_b >= 0 and (low_b & (low_b + 1)) == 0:
         return f"{{[a,b] -> [a - {low_b + 1}*floor(a/{low_b + 1})]}}"
+    if name in ("stablehlo.shift_left", "stablehlo.shift_right_logical") and low_b >= result.bits:
+        return "{[a,b] -> [0]}"
     if name == "stablehlo.shift_left" and 0 <= low_b < result.bits:
         return f"{{[a,b] -> [{1 << low_b}a]}}"
     if name == "stablehlo.shift_right_logical" and low_a >= 0 and 0 <= low_b < result.bits:

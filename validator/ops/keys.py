@@ -69,3 +69,10 @@ def region_key(region: Region, ignored: Collection[str]) -> Hashable | None:
 def _implied(name: str, item: tuple[str, Hashable]) -> bool:
     """A comparison's type says nothing beyond the operands' type, unless it asks for the total order."""
     return name == "stablehlo.compare" and item[0] == "compare_type" and str(item[1]).upper() != "TOTALORDER"
+
+
+def spelled(key: Hashable) -> str:
+    """A key of an operation as text; equal texts are equal keys."""
+    if isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], str):
+        return f"{key[0]} {key[1]!r}" if key[1] != () else key[0]
+    return repr(key)

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from ..course import Advanced, Course, Phase, Proved
+from ..ops.devices import asks_for_devices, both_on_devices
 from ..ops.record import Theory
 from ..read.errors import ReadError, ReadErrorKind
 from ..read.ir import Op, Program
@@ -14,18 +15,19 @@ from ..read.relations import NO_RELATIONS, Given, Relations
 from ..read.shardings import Sharding
 from ..relation.build import Builder
 from ..relation.given import device_vectors, given_relation
-from ..relation.layout import layout, local_shape, mesh_for, regions
+from ..relation.layout import layout, mesh_for
 from ..relation.mesh import NO_DEVICES
 from ..relation.store import Rel, RelationLimitError
 from .atoms import Atom, AtomKind
 from .bridge import Bridge
 from .context import Context
-from .departure import EXCHANGES, departure
-from .manual import BOUNDARIES, is_inside
+from .departure import departure
+from .manual import is_inside
 from .outputs import Comparison, compare_result
 from .reals import Reals
+from .trace import Trace
 from .value import AnyVal, Piece, Val
-from .walk import DEVICE_NUMBERS, Origin, Walk, WalkTimeoutError
+from .walk import Origin, Walk, WalkTimeoutError
 from .watcher import Watcher
 
 MIN_PATIENCE = 5.0
@@ -92,6 +94,7 @@ def decide(
     relations: Relations = NO_RELATIONS,
     course: Course | None = None,
     node_limit: int | None = None,
+    traced: bool = False,
 ) -> Decision:
     """Relate both programs. `None` for a result means that time ran out before it was reached.
 
@@ -105,13 +108,15 @@ def decide(
     original = Walk(context, Builder(context.store, NO_DEVICES), True, deadline)
     mesh = mesh_for(before, after, relations.shardings, device_vectors(relations, after.num_devices))
     device = Walk(context, Builder(context.store, mesh), False, deadline, num_partitions=after.num_partitions)
+    if traced:
+        original.trace, device.trace = Trace(), Trace()
     blocked = ("",) * len(before.results)
     nothing = (None,) * len(before.results)
     original.num_partitions = before.num_partitions
     if relations.source and asks_for_devices(before):
         message = f"gives relations to logical tensors, but '{before.source}' is a program of devices itself"
         raise ReadError(ReadErrorKind.MISMATCH, relations.source, message)
-    stages = not relations.source and _both_on_devices(before, after)
+    stages = not relations.source and both_on_devices(before, after)
     if stages:
         original.builder = device.builder
     elif before.num_devices > 1:
@@ -241,37 +246,6 @@ def _same_place(device: Walk, want: AnyVal, shape: tuple[int, ...]) -> Rel | str
     if not isinstance(want, Val) or want.type.shape != shape:
         return "of another shape"
     return device.builder.identity(shape)
-
-
-def _both_on_devices(before: Program, after: Program) -> bool:
-    """Whether the programs are two stages of one device program: both hold device values from end to end.
-
-    The original then has collectives or device numbers, and no boundary between logical and device values.
-    """
-    if before.num_devices == 1 or before.num_devices != after.num_devices:
-        return False
-    if crosses_boundaries(before):
-        return False
-    if asks_for_devices(before):
-        return True
-    ours, theirs = (*before.parameters, *before.results), (*after.parameters, *after.results)
-    shapes = [(a.value.type, b.value.type) for a, b in zip(ours, theirs, strict=True)]
-    # a dimension of one element that is cut keeps its extent: that tells nothing
-    cut = any(local_shape(s.value.tensor.shape, s.sharding) != s.value.tensor.shape for s in ours)
-    return cut and all(mine == other for mine, other in shapes)
-
-
-def crosses_boundaries(program: Program) -> bool:
-    """Whether it has manual regions, so that what is outside of them are logical tensors."""
-    ops = (op for region in regions(program.body) for op in region.ops)
-    return any(op.name == "sdy.manual_computation" or op.attributes.get("call_target_name") in BOUNDARIES for op in ops)
-
-
-def asks_for_devices(program: Program) -> bool:
-    """Whether devices differ or exchange data outside of any manual region."""
-    ops = (op for region in regions(program.body) for op in region.ops)
-    asks = any(op.name in DEVICE_NUMBERS or EXCHANGES & op.attributes.keys() for op in ops)
-    return asks and not crosses_boundaries(program)
 
 
 def _own_parameters(walk: Walk, program: Program) -> list[AnyVal]:

@@ -5,15 +5,13 @@ Only reports use what is found here, never a verdict.
 
 from __future__ import annotations
 
+from ..ops.devices import EXCHANGES
 from ..read.dependencies import dependencies
 from ..read.ir import Op, Program
 from ..relation.store import RelationLimitError
 from .fold import resolve
 from .value import Val
 from .walk import Walk
-
-EXCHANGES = frozenset({"replica_groups", "source_target_pairs"})
-"""Attributes of the ops that exchange data between devices."""
 
 
 def departure(original: Walk, device: Walk, before: Program, after: Program, result: int) -> Op | None:

@@ -37,6 +37,10 @@ def resolve(walk: Walk, value: Val, *, own: bool = False, partly: bool = False) 
     `own` also recognises what only the partitioned program has given a name. `partly` also takes a named term out of a
     sum that holds more: only for a value that is not summed any further, since a larger term might still complete.
     """
+    return walk.changed(value, _resolved(walk, value, own, partly))
+
+
+def _resolved(walk: Walk, value: Val, own: bool, partly: bool) -> Val:
     if value.is_view and not (value.has_guards or len(value.pieces) > 1):
         return value
     given = {piece.atom.number for piece in value.pieces}
@@ -408,6 +412,10 @@ def name_value(walk: Walk, value: Val, *, canonical: bool = True) -> Val:
 
     A sum that has no element at some points holds the neutral element there, as a piece of its own.
     """
+    return walk.changed(value, _named(walk, value, canonical))
+
+
+def _named(walk: Walk, value: Val, canonical: bool) -> Val:
     store = walk.store
     value, neutral = _without_empty_points(walk, value)
     pieces = value.pieces

@@ -278,6 +278,8 @@ def _unrolled(walk: Walk, op: Op, initial: Sequence[Val]) -> list[AnyVal] | None
     if all(not isinstance(value, Val) or value.known is None for value in carried):
         return None
     size = sum(len(region.ops) for region in regions(op.regions[1]))
+    if walk.trace is not None:
+        walk.trace.loop(None, (), walk.trace.walked())
     for _ in range(min(MAX_TRIPS, MAX_UNROLLED_OPS // max(size, 1)) + 1):
         condition = _region(walk, op, 0, carried)[0]
         if not isinstance(condition, Val) or condition.known is None or len(set(condition.known.ravel().tolist())) != 1:
@@ -317,6 +319,8 @@ def _pair(
         failing, theory = _check(walk, op, carried, initial, loop, counters, rels)
         if not failing:
             theory = strongest([theory, *(theories[position, rel] for position, rel in enumerate(rels))])
+            if walk.trace is not None:
+                walk.trace.loop(loop, rels, walk.trace.walked() - 2)
             return [
                 Val(initial[k].type, (Piece(atom, read),), walk.store.domain(rel), theory=theory)
                 for k, atom, rel, read in zip(carried, loop.results, rels, _read(walk, loop, rels), strict=True)

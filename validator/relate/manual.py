@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from .walk import Walk
 
 
-BOUNDARIES = frozenset({"SPMDFullToShardShape", "SPMDShardToFullShape"})
-"""Custom calls that cross into and out of a manual region."""
-
-
 def is_inside(value: AnyVal) -> bool:
     """Whether a value of the original has device coordinates."""
     return isinstance(value, Val) and value.domain.arity > value.type.rank

@@ -38,6 +38,8 @@ class RowTerm:
 
     atoms: tuple[Atom, ...]
     contents: tuple[Rel, ...]
+    ranks: tuple[int, ...]
+    """How many coordinates of each operand's relation, the last ones, are those of a row."""
 
 
 def relate_rows(
@@ -179,7 +181,7 @@ def _fresh(
     stored = tuple(
         store.restrict(rel, store.set_product(kept, _everything(walk, row_rank))) for rel, row_rank in contents
     )
-    walk.context.rows.setdefault(full_key, []).append(RowTerm(made, stored))
+    walk.context.rows.setdefault(full_key, []).append(RowTerm(made, stored, tuple(rank for _, rank in contents)))
     return made, choose
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from ..evaluate.arithmetic import Native
 from ..evaluate.machine import Machine
 from ..evaluate.numbers import STORAGE
+from ..ops.devices import DEVICE_NUMBERS
 from ..ops.integers import exact_integers
 from ..ops.keys import frozen_attributes
 from ..ops.monoid import Monoid
@@ -33,6 +34,7 @@ from .guards import split_guarded
 from .lift import met
 from .manual import is_inside, lifted
 from .moves import gathered
+from .trace import Trace
 from .value import AnyVal, Piece, TokenVal, TupleVal, Val, strongest
 
 MAX_PIECES = 96
@@ -43,8 +45,6 @@ KNOWN_ELEMENTS = 8
 
 _WATCH_EVERY = 64
 """Ops between two calls of what watches a walk."""
-
-DEVICE_NUMBERS = frozenset({"stablehlo.partition_id", "stablehlo.replica_id"})
 
 
 class WalkTimeoutError(Exception):
@@ -86,6 +86,8 @@ class Walk:
     ops_walked: int = 0
     watch: Callable[[], None] | None = None
     """Called after every few ops."""
+    trace: Trace | None = None
+    """Where what is done is written down for a certificate."""
     _machines: dict[int, Machine] = field(default_factory=dict)
 
     # names and limits -----------------------------------------------------------------------------------------------
@@ -260,8 +262,17 @@ class Walk:
         pieces = [part for piece in value.pieces for part in met(self, piece, theories)]
         return Val(value.type, gathered(self.store, pieces), value.domain, theory=strongest(theories))
 
+    def changed(self, old: Val, new: Val) -> Val:
+        """The new form of a value, which certificates tell."""
+        if self.trace is not None:
+            self.trace.changed(old, new)
+        return new
+
     def close(self, value: Val, reason: str) -> Val:
         """The value as an unguarded view; a sum that no term of the original equals gets a name of its own."""
+        return self.changed(value, self._closed(value, reason))
+
+    def _closed(self, value: Val, reason: str) -> Val:
         if value.is_plain:
             return value
         value = resolve(self, value, partly=not self.is_original)
@@ -317,14 +328,19 @@ class Walk:
 
     def region(self, region: Region) -> None:
         """Walk the ops of one block whose arguments are in the environment."""
+        block = self.trace.begin_block() if self.trace is not None else None
         for op in region.ops:
             if self.deadline is not None and time.monotonic() > self.deadline:
                 raise WalkTimeoutError
             outer, self.op = self.op, op
+            if self.trace is not None:
+                self.trace.begin(op)
             try:
                 results = self._relate(op)
             finally:
                 self.op = outer
+            if self.trace is not None and block is not None:
+                self.trace.end(block, results)
             self.ops_walked += 1
             for value, result in zip(op.results, results, strict=True):
                 self.env[value.number] = result
@@ -360,6 +376,8 @@ class Walk:
             self.builder = outer
 
     def _relate_modelled(self, op: Op, record: OpRecord, operands: list[AnyVal]) -> list[AnyVal]:
+        if self.trace is not None:
+            self.trace.given(operands)
         known = self._computed(op, operands)
         if known is not None:
             return [known]

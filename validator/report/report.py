@@ -129,6 +129,8 @@ class Report:
     """Which evaluators have seen the counterexample's difference; None where only the reference evaluator was asked."""
     notes: tuple[Note, ...] = ()
     stats: Stats = field(default_factory=Stats)
+    certificate: str | None = None
+    """Where one was asked for: the proof as text for `shardproof-check`; a note says why where there is none."""
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.PROVED) != (self.theory is not None):

@@ -1,0 +1,115 @@
+"""Certificates: what is proved is accepted, in the form that MLIR prints, without anything of the prover."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import shardproof
+from shardproof.validator.check.check import check
+from shardproof.validator.check.errors import Rejection
+from shardproof.validator.options import Assumption, Options
+from shardproof.validator.validate import validate_programs
+
+from .pairs import FILES, certificate, pair
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_proof_is_accepted_with_its_theory(name: str):
+    before, after = pair(name)
+    report = validate_programs(before, after, Options())
+    accepted = check(certificate(name).encode(), name, before, after)
+    assert accepted.theory is report.theory
+    assert accepted.theories == tuple(output.theory for output in report.outputs)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_text_is_what_mlir_prints(name: str):
+    from jaxlib.mlir import ir
+
+    text = certificate(name)
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = True
+        assert ir.Module.parse(text).operation.get_asm(print_generic_op_form=True) == text
+
+
+def test_a_certificate_of_other_programs_is_rejected():
+    with pytest.raises(Rejection, match="the certificate speaks of other programs"):
+        check(certificate("tp_mlp").encode(), "c", *pair("take_vocab"))
+
+
+def test_verdicts_that_rest_on_assumptions_have_no_certificate():
+    options = Options(certificate=True, assumptions=frozenset({Assumption.INDICES_IN_BOUNDS}))
+    report = validate_programs(*pair("tp_mlp"), options)
+    assert report.certificate is None
+    assert any("no certificate: the verdict rests on assumptions" in note.text for note in report.notes)
+
+
+def test_nothing_is_written_down_unless_asked_for():
+    assert validate_programs(*pair("tp_mlp"), Options()).certificate is None
+
+
+def test_the_public_face_gives_certificates():
+    before, after = FILES["tp_mlp"]
+    report = shardproof.validate_modules(str(before), str(after), certificate=True)
+    assert report.certificate == certificate("tp_mlp")
+
+
+def test_the_checker_loads_nothing_of_the_prover():
+    script = (
+        "import sys\n"
+        "from shardproof.validator.check import check, cli\n"
+        "from shardproof.validator.read.program import read_pair\n"
+        "from pathlib import Path\n"
+        "before, after, text = (Path(name).read_bytes() for name in sys.argv[1:])\n"
+        "check.check(text, 'c', *read_pair(before, after, names=('b', 'a')))\n"
+        "print('\\n'.join(sys.modules))\n"
+    )
+    before, after = FILES["take_vocab"]
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", script, str(before), str(after), "/dev/stdin"],
+        input=certificate("take_vocab"),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(run.stdout.split())
+    mine = {name.removeprefix("shardproof.validator.") for name in loaded if name.startswith("shardproof.validator.")}
+    assert "check.check" in mine
+    assert not [name for name in mine if name.split(".")[0] in ("relate", "egraph", "certify", "explain", "validate")]
+    assert not {"relation.store", "ops.registry", "egglog"} & (mine | loaded)
+
+
+def run_check(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-m", "shardproof.validator.check.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_the_command(tmp_path):
+    before, after = map(str, FILES["tp_mlp"])
+    path = tmp_path / "proof.mlir"
+    prove = [sys.executable, "-P", "-m", "shardproof.validator.cli", before, after, "--certificate", str(path)]
+    assert subprocess.run(prove, capture_output=True).returncode == 0
+    accepted = run_check(str(path), before, after)
+    assert accepted.returncode == 0
+    assert accepted.stdout == f"ACCEPTED (reassociated)  {before} → {after}  1 output\n"
+    rejected = run_check(str(path), before, before)
+    assert rejected.returncode == 1
+    assert rejected.stdout.startswith(f"REJECTED  {path}: the certificate speaks of other programs")
+    path.write_text("no certificate")
+    unreadable = run_check(str(path), before, after)
+    assert unreadable.returncode == 5
+    assert unreadable.stderr.startswith(f"{path}: error: is no MLIR text: ")
+    assert run_check(str(path), before).returncode == 2
+
+
+def test_a_refuted_pair_has_none(tmp_path):
+    before, after = map(str, FILES["tp_mlp"])
+    path = tmp_path / "proof.mlir"
+    prove = [sys.executable, "-P", "-m", "shardproof.validator.cli", before, after]
+    run = subprocess.run([*prove, "--theory", "exact", "--certificate", str(path)], capture_output=True, text=True)
+    assert run.returncode == 3
+    assert f"note: no certificate: nothing is proved, so '{path}' is not written" in run.stderr
+    assert not path.exists()

@@ -1,0 +1,206 @@
+"""Writing certificates: what walks recorded, as MLIR text of the `shardproof` dialect, checked before it is given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from ..check.certificate import VERSION, seal_of
+from ..check.check import check
+from ..check.errors import Rejection
+from ..ops.digest import digest
+from ..ops.movement_maps import IDENTITIES, MOVES
+from ..ops.record import Family
+from ..ops.records import MEANINGS
+from ..read.ir import Op, Program, Region
+from ..relate.atoms import AtomKind
+from ..relate.decide import Decision
+from ..relate.trace import TracedOp
+from ..relate.value import AnyVal, Val
+from .terms import InexpressibleError, Lines, whole
+
+_FOLLOWED = frozenset(
+    {
+        *MOVES,
+        *IDENTITIES,
+        "sdy.manual_computation",
+        "stablehlo.all_gather",
+        "stablehlo.all_to_all",
+        "stablehlo.collective_broadcast",
+        "stablehlo.collective_permute",
+        "stablehlo.constant",
+        "stablehlo.custom_call",
+        "stablehlo.dynamic_slice",
+        "stablehlo.dynamic_update_slice",
+        "stablehlo.gather",
+        "stablehlo.iota",
+        "stablehlo.partition_id",
+        "stablehlo.replica_id",
+        "stablehlo.while",
+    }
+)
+"""Ops whose results follow from their operands: nothing has to be claimed of them."""
+
+
+def certificate(before: Program, after: Program, decision: Decision) -> str:
+    """The text of a certificate of a proof that was traced.
+
+    Raises `InexpressibleError` where the proof has a step that certificates cannot tell, or that the checker does not
+    accept: no certificate claims more than is checked.
+    """
+    text = _Writing(before, after, decision).text()
+    try:
+        check(text.encode(), "certificate", before, after)
+    except Rejection as rejection:
+        raise InexpressibleError(str(rejection)) from rejection
+    return text
+
+
+class _Writing:
+    """One certificate being written."""
+
+    def __init__(self, before: Program, after: Program, decision: Decision) -> None:
+        self.programs, self.decision = (before, after), decision
+        original, device = decision.original.trace, decision.device.trace
+        assert original is not None and device is not None
+        self.blocks = (original.blocks[0], device.blocks[0])
+        self.loops = {op: k for k, op in enumerate(_loops(self.blocks[0]))}
+        carried: dict[int, tuple[int, str, int]] = {}
+        for loop, _ in decision.device.context.loops:
+            for k, start, end in zip(loop.carried, loop.atoms, loop.results, strict=True):
+                carried[start.number] = (self.loops[loop.op], "start", k)
+                carried[end.number] = (self.loops[loop.op], "end", k)
+        self.lines = Lines(decision.device.context, carried)
+
+    def text(self) -> str:
+        self._programs()
+        # now it is known which terms are needed
+        self.lines.number_terms()
+        parts = self._programs()
+        relations = [_op("relation", {"text": text}) for text in self.lines.relations]
+        terms = [_op("term", line) for line in self.lines.terms]
+        theories = [comparison.theory for comparison in self.decision.comparisons if comparison is not None]
+        weakest = max(theories, key=list(type(theories[0])).index) if theories else None
+        head = {
+            "version": VERSION,
+            "seal": "",
+            "theory": weakest.value if weakest is not None else "exact",
+            "results": [theory.value for theory in theories],
+            "assumptions": [],
+            "mesh": list(self.decision.device.mesh.sizes),
+            "before": digest(self.programs[0]),
+            "after": digest(self.programs[1]),
+        }
+        body = "\n".join([*relations, *terms, *parts])
+        text = _printed(f'"shardproof.certificate"() ({{\n{body}\n}}) {_attributes(head)} : () -> ()')
+        return text.replace('seal = ""', f'seal = "{seal_of(text)}"')
+
+    def _programs(self) -> list[str]:
+        parts = []
+        for program, block in zip(self.programs, self.blocks, strict=True):
+            needed = {result.value.number for result in program.results}
+            body = "\n".join(self._block(program.body, block, needed))
+            parts.append(f'"shardproof.program"() ({{\n{body}\n}}) : () -> ()')
+        return parts
+
+    def _block(self, region: Region, block: Sequence[TracedOp], needed: set[int]) -> Iterator[str]:
+        """The steps of a block that its results, or what else is needed, depend on."""
+        live = live_ops(region, needed)
+        traced = {id(step.op): step for step in block}
+        for position, op in enumerate(region.ops):
+            step = traced.get(id(op))
+            if id(op) in live and step is not None:
+                text = self._step(position, step)
+                if text:
+                    yield text
+
+    def _step(self, position: int, step: TracedOp) -> str:
+        op, claims = step.op, []
+        elementwise = MEANINGS[op.name].family is Family.ELEMENTWISE
+        for number, value in step.rewritten.items():
+            claims.append(self._claim("operand", number, value))
+        if op.name not in _FOLLOWED:
+            for number, value in enumerate(step.results):
+                if isinstance(value, Val) and not (elementwise and all(map(_known_integers, step.operands))):
+                    claims.append(self._claim("result", number, value))
+        blocks = step.blocks
+        if step.loop is not None:
+            blocks = blocks[step.loop.first :]
+            pair = -1 if step.loop.loop is None else self.loops[step.loop.loop.op]
+            relations = [self.lines.relation(rel) for rel in step.loop.relations]
+            claims.append(_op("loop", {"pair": pair, "relations": relations}))
+        frames = [
+            "\n".join(self._block(op.regions[number % len(op.regions)], block, _results(op, number % len(op.regions))))
+            for number, block in enumerate(blocks)
+        ]
+        if not claims and not any(frames):
+            return ""
+        body = ", ".join(f"{{\n{text}\n}}" for text in ("\n".join(claims), *frames))
+        return f'"shardproof.step"() ({body}) {_attributes({"position": position, "op": op.name})} : () -> ()'
+
+    def _claim(self, of: str, position: int, value: AnyVal) -> str:
+        if not isinstance(value, Val):
+            raise InexpressibleError("a claim on a tuple or a token")
+        pieces: list[int] = []
+        for piece in value.pieces:
+            pieces += [self.lines.term(piece.atom), self.lines.relation(piece.rel), whole(piece.coefficient)]
+        monoid = "view" if value.monoid is None else value.monoid.value
+        return _op("claim", {"of": of, "position": position, "monoid": monoid, "pieces": pieces})
+
+
+def _known_integers(value: AnyVal) -> bool:
+    """Whether a value is a view of known integers only."""
+    if not isinstance(value, Val) or not value.is_view:
+        return False
+    return all(piece.atom.kind is AtomKind.INTEGER for piece in value.pieces)
+
+
+def _results(op: Op, region: int) -> set[int]:
+    return {value.number for value in op.regions[region].results}
+
+
+def _loops(block: Sequence[TracedOp]) -> Iterator[Op]:
+    """The loops of a program in the order in which they begin."""
+    for step in block:
+        if step.op.name == "stablehlo.while":
+            yield step.op
+        for inner in step.blocks:
+            yield from _loops(inner)
+
+
+def live_ops(region: Region, needed: set[int]) -> set[int]:
+    """Ids of the ops of a block that values (by number) depend on; `needed` grows by all values they read."""
+    live: set[int] = set()
+    for op in reversed(region.ops):
+        if any(result.number in needed for result in op.results):
+            live.add(id(op))
+            needed.update(operand.number for operand in op.operands)
+            for inner in op.regions:
+                needed.update(value.number for value in inner.results)
+                live_ops(inner, needed)
+    return live
+
+
+def _op(name: str, attributes: Mapping[str, object]) -> str:
+    return f'"shardproof.{name}"() {_attributes(attributes)} : () -> ()'
+
+
+def _attributes(attributes: Mapping[str, object]) -> str:
+    return "{" + ", ".join(f"{name} = {_literal(value)}" for name, value in attributes.items()) + "}"
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    return f"{value} : i64"
+
+
+def _printed(text: str) -> str:
+    """The text in the one form in which MLIR prints it."""
+    from jaxlib.mlir import ir
+
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = True
+        return ir.Module.parse(text).operation.get_asm(print_generic_op_form=True)  # pyright: ignore[reportReturnType]

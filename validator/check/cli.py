@@ -1,0 +1,58 @@
+"""The command `shardproof-check`: whether a certificate proves that two programs are equal."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from ..read.errors import ReadError
+from ..report.verdict import ExitCode
+
+PROGRAM = "shardproof-check"
+
+_EPILOG = "exit codes: 0 accepted, 1 rejected, 2 usage, 5 unreadable input"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    result = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description="Checks a certificate that `validate-hlo --certificate` wrote, without the prover.",
+        epilog=_EPILOG,
+        allow_abbrev=False,
+    )
+    result.add_argument("certificate", metavar="CERT", help="the certificate")
+    result.add_argument("before", metavar="BEFORE", help="the program before partitioning")
+    result.add_argument("after", metavar="AFTER", help="the program after partitioning")
+    return result
+
+
+def _count(number: int) -> str:
+    return f"{number} output" if number == 1 else f"{number} outputs"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command and returns its exit code."""
+    args = parser().parse_args(argv)
+    from ..read.files import load
+    from ..read.program import read_pair
+    from .check import check
+    from .errors import Rejection
+
+    try:
+        data = load(args.certificate)
+        before, after = read_pair(load(args.before), load(args.after), names=(args.before, args.after))
+        accepted = check(data, args.certificate, before, after)
+    except ReadError as error:
+        print(f"{error.where}: error: {' '.join(error.message.split())}", file=sys.stderr)
+        return ExitCode.UNREADABLE
+    except Rejection as reason:
+        print(f"REJECTED  {args.certificate}: {reason}")
+        return ExitCode.REFUTED
+    print(f"ACCEPTED ({accepted.theory.value})  {args.before} → {args.after}  {_count(len(accepted.theories))}")
+    return ExitCode.PROVED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
