@@ -230,7 +230,7 @@ def _label(names: Sequence[str], options: argparse.Namespace) -> list[Outcome]:
                 if not tasks or wanted[key] <= 0:
                     del waiting[key]
             batch.sort(key=lambda task: task.pair)
-            for task, result in run(work, batch, limit=options.timeout):
+            for task, result in run(work, batch, limit=options.timeout, jobs=options.jobs):
                 if isinstance(result, Failure):
                     print(f"{task}: {result.reason}\n{result.details}", file=sys.stderr)
                     continue
@@ -255,6 +255,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--again", action="store_true", help="explain anew what the file has, with the labels it has")
     parser.add_argument("--into", type=Path, metavar="FILE", help="with --again: where to write what is found now")
     parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="seconds a mutant (default 120)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N")
     parser.add_argument("-v", "--verbose", action="store_true", help="also list what was named wrongly")
     options = parser.parse_args(arguments)
     names = zoo_names() if options.zoo else corpus_names()
@@ -268,13 +269,15 @@ def main(arguments: list[str] | None = None) -> int:
         known = [one for one in _read(options.out) if one.pair in set(names) and (one.counts or one.proved)]
         known = [one for one in known if not options.kinds or one.kind in options.kinds]
         outcomes = []
-        for task, result in run(again, known, limit=options.timeout):
+        for task, result in run(again, known, limit=options.timeout, jobs=options.jobs):
             if isinstance(result, Failure):
                 print(f"{task.pair} {task.operator}: {result.reason}\n{result.details}", file=sys.stderr)
                 continue
             outcomes.append(result)
-        if options.into is not None:
-            options.into.write_text("".join(json.dumps(asdict(one)) + "\n" for one in outcomes))
+            print(f"{len(outcomes)}/{len(known)}", end="\r", file=sys.stderr, flush=True)
+            if options.into is not None:
+                with options.into.open("a") as log:
+                    log.write(json.dumps(asdict(result)) + "\n")
     else:
         outcomes = _label(names, options)
     counted = [one for one in outcomes if one.counts]

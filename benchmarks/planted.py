@@ -71,6 +71,9 @@ def causes_of(mutant: Mutant) -> tuple[Cause, ...]:
         causes += (Cause.WRONG_OFFSET, Cause.WRONG_FACTOR)
         if "on the last device" in mutant.change:
             causes += (Cause.REPLICAS_DISAGREE,)
+    if "shifted by one device" in mutant.change:
+        # with one group of all devices only their order changes
+        causes += (Cause.WRONG_PERMUTATION,)
     return causes
 
 

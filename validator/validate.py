@@ -39,7 +39,7 @@ MIN_CUT_SECONDS = 5.0
 """Programs that are too large to be evaluated whole are looked at, part by part, for as long as the proof took, and at
 least for this long: most of their parts are too large as well."""
 
-EXPLAIN_SECONDS = 5.0
+EXPLAIN_SECONDS = 4.0
 """How long the cause of a missing proof is looked for."""
 
 _THEORIES = tuple(Theory)

@@ -26,14 +26,14 @@ Repairs = Callable[[Scene, Site], Iterator[Repair]]
 TIERS: tuple[tuple[Repairs, ...], ...] = (
     (repair_collectives.left_out, repair_collectives.regrouped, repair_collectives.other_reducer),
     (repair_indices.other_numbers,),
-    (repair_collectives.other_dimension, repair_collectives.other_pairs),
     (repair_sums.reduced_too_late, repair_sums.reduced_after_loop),
     (repair_sums.never_reduced,),
-    (repair_units.other_way,),
     (repair_indices.other_start, repair_indices.positions_along, repair_indices.other_bound),
     (repair_indices.slice_moved, repair_operands.swapped, repair_operands.exchanged_carries),
     (repair_operands.too_many, repair_operands.left_out, repair_operands.another_constant),
-    (repair_indices.offset_left_out, repair_indices.not_masked),
+    (repair_collectives.other_dimension, repair_collectives.other_pairs),
+    (repair_units.other_way,),
+    (repair_indices.not_masked, repair_indices.offset_left_out),
     (repair_sums.counted_on_every_device,),
     (repair_units.not_exchanged, repair_operands.another_operand),
 )
@@ -50,7 +50,7 @@ class Explanation:
     trials: int = 0
 
 
-def explain(decision: Decision, before: Program, after: Program, result: int, seconds: float = 5.0) -> Explanation:
+def explain(decision: Decision, before: Program, after: Program, result: int, seconds: float = 4.0) -> Explanation:
     """The place and the cause of one result's missing proof; the search for the cause takes these seconds at most."""
     stop = decision.stops[result]
     op = stop.origin.op if stop is not None and stop.origin is not None else None

@@ -176,12 +176,13 @@ def _replicated(decision: Decision, before: Program, after: Program) -> Iterator
         theirs = decision.original.env.get(op.results[0].number)
         copies = held.get(theirs.pieces[0].atom.number, []) if isinstance(theirs, Val) and theirs.is_plain else []
         shape = op.results[0].tensor.shape
-        if copies and all(value.type.shape == shape for _, value in copies):
+        # made whole by the same op, not gathered of parts
+        if copies and copies[0][0].name == op.name and all(value.type.shape == shape for _, value in copies):
             sharding = op.shardings[0]
             assert sharding is not None
             text = (
                 f"'{op.results[0].name}' : {op.results[0].type} of the before program is to be sharded on dimension "
-                f"{dim} over {sharding.tiles[dim]} devices, which do not divide {shape[dim]}; every device holds "
+                f"{dim} over {sharding.tiles[dim]} devices, which do not divide {shape[dim]}; every device makes "
                 f"all of it as '{copies[0][0].results[0].name}'"
             )
             yield Note(NoteKind.REPLICATED_FALLBACK, text, copies[0][0].location)

@@ -198,7 +198,15 @@ def _positional(op: Op, number: int) -> bool:
             return number == len(op.operands) // 2
         case "stablehlo.dynamic_update_slice":
             return number > 1
-        case "stablehlo.convert" | "stablehlo.add" | "stablehlo.subtract" | "stablehlo.clamp" | "stablehlo.multiply":
+        case (
+            "stablehlo.convert"
+            | "stablehlo.add"
+            | "stablehlo.subtract"
+            | "stablehlo.clamp"
+            | "stablehlo.multiply"
+            | "stablehlo.reduce"
+            | "stablehlo.select"
+        ):
             return True
         case _:
             return False

@@ -189,8 +189,6 @@ def _surplus(scene: Scene, op: Op, kept: int) -> tuple[bool, Diagnosis | None]:
             return True, Diagnosis(Cause.WRONG_OFFSET)
         case "stablehlo.reverse" | "stablehlo.transpose":
             return True, Diagnosis(Cause.WRONG_DIMENSION)
-        case "stablehlo.add" | "stablehlo.negate" | "stablehlo.and" | "stablehlo.or":
-            return True, None
         case _:
             return False, None
 
