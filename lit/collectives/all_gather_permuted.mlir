@@ -1,6 +1,6 @@
 // RUN: split-file %s %t
 // RUN: expect-exit 0 validate-hlo %t/before.mlir %t/after.mlir | filecheck %s
-// RUN: expect-exit 1 validate-hlo %t/before.mlir %t/broken.mlir | filecheck %s --check-prefix BROKEN
+// RUN: expect-exit 1 validate-hlo --no-confirm %t/before.mlir %t/broken.mlir | filecheck %s --check-prefix BROKEN
 
 // On a mesh whose devices stand in another order, the group has that order too.
 // CHECK: PROVED (exact)
