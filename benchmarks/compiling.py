@@ -37,16 +37,16 @@ class Compiled:
 
     before: Path
     after: Path
-    lowering: float
+    lowering: float | None
     """What JAX took before XLA started, imports included."""
-    partitioned: float
+    partitioned: float | None
     """What XLA took until the module after partitioning was written."""
     whole: float | None
     """What XLA took for the whole compilation, None where it was stopped."""
 
     @property
-    def seconds(self) -> float:
-        """What XLA is known to take: a lower bound where it was stopped."""
+    def seconds(self) -> float | None:
+        """What XLA is known to take: a lower bound where it was stopped, None for dumps that were put in the cache."""
         return self.partitioned if self.whole is None else self.whole
 
 
@@ -58,6 +58,8 @@ def compiled(variant: Variant, *, cache: Path = CACHE, whole: bool = False) -> C
         times = json.loads(note.read_text())
         if times["whole"] is not None or not whole:
             return Compiled(folder / "before.hlo.pb", folder / "after.hlo.pb", **times)
+    elif not whole and all((folder / f"{side}.hlo.pb").is_file() for side in ("before", "after")):
+        return Compiled(folder / "before.hlo.pb", folder / "after.hlo.pb", None, None, None)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         made = _compile(variant, Path(scratch), whole)

@@ -272,6 +272,8 @@ def _check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> N
             command_line.error(f"cannot write '{path}'")
     if args.bisect and args.xla_dump is None:
         command_line.error("--bisect goes with --xla-dump only")
+    if args.bisect and (args.jobs or args.ray):
+        command_line.error("--jobs and --ray do not go with --bisect")
     if args.xla_dump is not None:
         if args.before is not None:
             command_line.error("BEFORE and AFTER do not go with --xla-dump")

@@ -113,6 +113,12 @@ def test_usage_errors_do_not_validate(engine, pair, capsys):
     wrong = [
         ["--xla-dump", ".", *pair],
         ["--module", "x", *pair],
+        ["--jobs", "2", *pair],
+        ["--ray", *pair],
+        ["--xla-dump", ".", "--jobs", "0"],
+        ["--xla-dump", ".", "--bisect", "--jobs", "2"],
+        ["--memory-limit", "x", *pair],
+        ["--node-limit", "-1", *pair],
         ["--xla-dump", ".", "--replay", "r.py"],
         ["-q", "-v", *pair],
         ["--seed", "x", *pair],
