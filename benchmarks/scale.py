@@ -1,9 +1,10 @@
 """Proves whole models at full size, one row each: `python -m benchmarks.scale [MODEL [KEY=N]...]`.
 
 Without a model it goes through all of them; `--series` measures how the time grows instead, `--broken` how fast faults
-are told. Each model is compiled in a process of its own, or taken from the cache of dumps, and proved in another one, so
-that the peak memory is its own. Seconds are of the processor, the least of all repetitions; those of XLA are a lower
-bound (`>`) where the compilation was stopped after partitioning, and missing (`-`) where the dumps were put in the cache.
+are told. Each model is compiled in a process of its own, or taken from the cache of dumps, and proved in another one,
+so that the peak memory is its own. Seconds are of the processor, the least of all repetitions; those of XLA are a
+lower bound (`>`) where the compilation was stopped after partitioning, and missing (`-`) where the dumps were put in
+the cache.
 """
 
 from __future__ import annotations
