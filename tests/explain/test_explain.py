@@ -51,7 +51,7 @@ def planted(pair: tuple[Program, Program]) -> dict[tuple[str, str], Mutant]:
 def _explained(before: Program, after: Program) -> Explanation:
     decision = decide(before, after, deadline=None, assume_in_bounds=False)
     assert not all(one is not None and one.proved for one in decision.comparisons)
-    return explain(decision, before, after, 0, 60.0)
+    return explain(decision, before, after, 0, 60.0, 200.0)
 
 
 @pytest.mark.parametrize("key", EXPECTED, ids="-".join)

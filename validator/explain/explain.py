@@ -14,6 +14,7 @@ from ..read.ir import Op, Program
 from ..relate.decide import Decision
 from ..report.cause import Cause, Diagnosis
 from . import repair_collectives, repair_indices, repair_operands, repair_sums, repair_units
+from .apart import apart
 from .scene import Scene, Site
 from .trial import Repair, Trials
 
@@ -50,24 +51,37 @@ class Explanation:
     trials: int = 0
 
 
-def explain(decision: Decision, before: Program, after: Program, result: int, seconds: float = 4.0) -> Explanation:
-    """The place and the cause of one result's missing proof; the search for the cause takes these seconds at most."""
+def explain(
+    decision: Decision, before: Program, after: Program, result: int, seconds: float = 4.0, wall_seconds: float = 30.0
+) -> Explanation:
+    """The place and the cause of one result's missing proof.
+
+    The search for the cause takes these seconds of CPU time at most, and no longer than the others.
+    """
     stop = decision.stops[result]
     op = stop.origin.op if stop is not None and stop.origin is not None else None
     reason = stop.reason if stop is not None else ""
     comparison = decision.comparisons[result]
     if decision.missing[result]:
         return Explanation(op, reason, Diagnosis(Cause.UNSUPPORTED, {"found": decision.missing[result]}))
-    if comparison is None or comparison.proved or decision.out_of_time or seconds <= 0:
+    if comparison is None or comparison.proved or decision.out_of_time or seconds <= 0 or wall_seconds <= 0:
         return Explanation(op, reason, None)
     scene = Scene(decision, before, after, result)
     if len(scene.sites) > MAX_OPS:
         return Explanation(op, reason, None)
+    found = apart(lambda: _sought(scene, seconds), seconds, wall_seconds)
+    if found is None:
+        return Explanation(op, reason, None)
+    place, cause, trials = found
+    return Explanation(op if place is None else scene.definitions[place].op, reason, cause, trials)
+
+
+def _sought(scene: Scene, seconds: float) -> tuple[int | None, Diagnosis | None, int]:
+    """The number of the value that the op at the place makes, the cause, and how many repairs were tried."""
     trials = Trials(scene, seconds, TRIALS)
     found = _repair(scene, trials)
-    if found is None:
-        return Explanation(op, reason, None, TRIALS - trials.left)
-    return Explanation(found.place, reason, found.cause, TRIALS - trials.left)
+    tried = TRIALS - trials.left
+    return (None, None, tried) if found is None else (found.place.results[0].number, found.cause, tried)
 
 
 def _repair(scene: Scene, trials: Trials) -> Repair | None:
