@@ -9,8 +9,10 @@ A test asserts that the committed pages are what this script writes.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import inspect
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,17 +23,24 @@ from shardproof.dialect.verify import RULES as DIALECT_RULES
 from shardproof.passes import opt
 from shardproof.passes.registry import PASSES
 from shardproof.validator import cli
+from shardproof.validator.bisect import bisect
+from shardproof.validator.confirm import confirmed
 from shardproof.validator.egraph.rules import RULES
 from shardproof.validator.listing import is_proved
 from shardproof.validator.ops.record import Family, Theory
 from shardproof.validator.ops.registry import RECORDS
+from shardproof.validator.options import Options
+from shardproof.validator.read.passes import find_passes
 from shardproof.validator.relate.lemmas import LEMMAS
 from shardproof.validator.report.cause import OTHER_RULES, Rule
 from shardproof.validator.report.cause import RULES as CAUSES
 from shardproof.validator.report.json_format import SCHEMA_FILE
 from shardproof.validator.report.note import LINTS
+from shardproof.validator.report.text import diagnostics
+from shardproof.validator.run import Source, validate_here
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
 NOTICE = "<!-- Written by docs/generate.py; run `make docs` instead of editing. -->\n"
 
 
@@ -334,6 +343,49 @@ def _json_type(value: dict[str, Any]) -> str:
     return " or ".join(words)
 
 
+def reports_page() -> str:
+    """The page with what runs on files of this repository print, but for times."""
+    example = ROOT / "examples" / "tp_mlp"
+    before, after, broken = (
+        Source(f"{name}.hlo.txt", (example / f"{name}.hlo.txt").read_bytes()) for name in ("before", "after", "broken")
+    )
+    proved = validate_here(before, after, Options())
+    refuted = confirmed(validate_here(before, broken, Options()), before, broken, Options(confirm=True), _PATIENCE)
+    exact = validate_here(before, after, Options(theory=Theory.EXACT))
+    (dump,) = find_passes(ROOT / "examples" / "wrong_pass" / "dump")
+    found = bisect(dump, Options())
+    assert found.guilty is not None
+    with contextlib.chdir(example):
+        runs = {
+            "proved": _printed("validate-hlo before.hlo.txt after.hlo.txt", str(proved)),
+            "refuted": _printed("validate-hlo before.hlo.txt broken.hlo.txt", str(refuted)),
+            "not_proved": _printed("validate-hlo --theory exact before.hlo.txt after.hlo.txt", str(exact)),
+            "json": _abridged(refuted.to_json()),
+        }
+    with contextlib.chdir(ROOT / "examples" / "wrong_pass"):
+        lines = [found.text(), *diagnostics(found.guilty.report), *found.notes()]
+        runs["bisect"] = _printed("validate-hlo --xla-dump dump --bisect", "\n".join(lines))
+    text = (HERE / "templates" / "reports.md").read_text(encoding="utf-8")
+    return NOTICE + "\n" + re.sub(r"\{\{(\w+)\}\}", lambda match: runs[match[1]], text)
+
+
+_PATIENCE = 300.0
+"""Seconds for XLA: the machine may be busy."""
+
+
+def _printed(command: str, output: str) -> str:
+    output = re.sub(r"\b\d+\.\d\d s\b", "… s", output)
+    return f"```\n$ {command}\n{output}\n```"
+
+
+def _abridged(data: dict[str, Any]) -> str:
+    """The first of the keys of a JSON report."""
+    kept = {key: data[key] for key in ("schema", "before", "after", "verdict", "theory", "message", "rule", "cause")}
+    witness = {key: value for key, value in data["counterexample"].items() if key != "inputs"}
+    text = json.dumps({**kept, "counterexample": witness}, indent=2, ensure_ascii=False)
+    return f"```json\n{text[:-2]},\n  …\n}}\n```"
+
+
 def _flags(action: argparse.Action) -> str:
     metavar = str(action.metavar or "")
     if action.choices is not None:
@@ -362,5 +414,5 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    for name, text in pages().items():
+    for name, text in {**pages(), "reports.md": reports_page()}.items():
         (HERE / name).write_text(text, encoding="utf-8")

@@ -18,6 +18,7 @@ from .read.errors import ReadError, ReadErrorKind
 from .read.ir import Program
 from .read.passes import PassDump, PassModule
 from .read.program import read_pair, read_program
+from .read.shardings import Sharding
 from .report.bisection import Bisection, Step
 from .report.report import Obstacle, Report
 from .report.verdict import Verdict
@@ -59,10 +60,12 @@ class _Search:
         self._level = {module.order: k < dump.logical for k, module in enumerate(dump.modules)}
         self._programs: dict[int, Program | ReadError] = {}
         self._counts = (1, 1)
+        self._shardings: tuple[Sharding | None, ...] = ()
         if 0 < dump.logical < len(dump.modules):
             sides = dump.modules[dump.logical - 1], dump.modules[dump.logical]
-            _, after = read_pair(*(side.path.read_bytes() for side in sides), names=_names(*sides))
+            before, after = read_pair(*(side.path.read_bytes() for side in sides), names=_names(*sides))
             self._counts = (after.num_replicas, after.num_partitions)
+            self._shardings = tuple(parameter.sharding for parameter in before.parameters)
 
     def compared(self, given: PassModule, left: PassModule) -> Report:
         """The verdict on one module against another; what is not modelled is a verdict."""
@@ -104,12 +107,21 @@ class _Search:
             counts = None if self._level[module.order] else self._counts
             try:
                 known = read_program(module.path.read_bytes(), name=module.path.name, counts=counts)
+                known = known if self._level[module.order] else self._with_copies(known)
             except ReadError as error:
                 known = error
             self._programs = {**dict(list(self._programs.items())[-2:]), module.order: known}
         if isinstance(known, ReadError):
             raise known
         return known
+
+    def _with_copies(self, program: Program) -> Program:
+        """The program with the shardings its parameters had, by which some devices are given the same."""
+        if len(self._shardings) != len(program.parameters):
+            return program
+        told = zip(program.parameters, self._shardings, strict=True)
+        parameters = tuple(replace(mine, sharding=mine.sharding or sharding) for mine, sharding in told)
+        return replace(program, parameters=parameters)
 
 
 def _alone(program: Program) -> Program:

@@ -3,6 +3,7 @@
 import importlib.util
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -13,18 +14,23 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def _generated() -> dict[str, str]:
+def _generator() -> ModuleType:
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.pages()
+    return module
 
 
-@pytest.mark.parametrize(("name", "text"), sorted(_generated().items()))
+@pytest.mark.parametrize(("name", "text"), sorted(_generator().pages().items()))
 def test_generated_pages_are_up_to_date(name: str, text: str):
     assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, "run 'make docs'"
+
+
+@pytest.mark.slow
+def test_what_the_page_on_reports_shows_is_what_is_printed():
+    assert (ROOT / "docs" / "reports.md").read_text(encoding="utf-8") == _generator().reports_page(), "run 'make docs'"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

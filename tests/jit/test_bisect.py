@@ -139,3 +139,13 @@ def test_a_folder_without_passes(tmp_path: Path, capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit) as stop:
         cli.main(["--bisect", "a", "b"])
     assert stop.value.code == 2
+
+
+def test_the_example_is_wrong_at_its_last_pass():
+    """A dump of jax 0.10, whatever jax is installed."""
+    (found,) = find_passes(Path(__file__).resolve().parents[2] / "examples" / "wrong_pass" / "dump")
+    result = bisect(found, Options())
+    assert result.guilty is not None
+    assert result.guilty.passes == ("algsimp", "algsimp")
+    assert len(result.steps) == len(found.modules) - 1
+    assert result.guilty.report.location.frames[0].file == "window.py"

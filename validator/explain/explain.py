@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..read.ir import Op, Program
 from ..relate.decide import Decision
+from ..relation.store import RelationLimitError
 from ..report.cause import Cause, Diagnosis
 from . import repair_collectives, repair_indices, repair_operands, repair_sums, repair_units
 from .apart import apart
@@ -92,7 +93,7 @@ def _repair(scene: Scene, trials: Trials) -> Repair | None:
     for tier in TIERS:
         for site in order:
             for kind in tier:
-                for repair in kind(scene, site):
+                for repair in _attempts(kind, scene, site):
                     if trials.over:
                         return best
                     mended = trials.repaired(repair)
@@ -107,6 +108,14 @@ def _repair(scene: Scene, trials: Trials) -> Repair | None:
         if mended > most:
             best, most = repair, mended
     return best
+
+
+def _attempts(kind: Repairs, scene: Scene, site: Site) -> Iterator[Repair]:
+    """The repairs of one kind; a site whose relations do not fit the kind, or are too much, has no more of them."""
+    try:
+        yield from kind(scene, site)
+    except RelationLimitError:
+        return
 
 
 def _behind_proof(scene: Scene, site: Site) -> bool:
