@@ -15,13 +15,27 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-
-from .models import Variant
+from typing import Protocol
 
 CACHE = Path(tempfile.gettempdir()) / "shardproof-models"
 """Where dumps are kept; they depend on the installed XLA, so a new one needs an empty folder."""
 
 PAUSE = 0.2
+
+
+class Program(Protocol):
+    """A program that `python -m module name folder rest…` lowers and compiles with dumps; its text names it."""
+
+    @property
+    def module(self) -> str: ...
+
+    @property
+    def devices(self) -> int: ...
+
+    @property
+    def arguments(self) -> list[str]:
+        """The name, and what follows the folder."""
+        ...
 
 
 class CompileError(Exception):
@@ -50,8 +64,8 @@ class Compiled:
         return self.partitioned if self.whole is None else self.whole
 
 
-def compiled(variant: Variant, *, cache: Path = CACHE, whole: bool = False) -> Compiled:
-    """The dumps of a model, from the cache where it has them."""
+def compiled(variant: Program, *, cache: Path = CACHE, whole: bool = False, python: str = sys.executable) -> Compiled:
+    """The dumps of a model, from the cache where it has them; `python` is the interpreter that compiles."""
     folder = cache / str(variant).replace(" ", "_")
     note = folder / "seconds.json"
     if note.is_file():
@@ -62,7 +76,7 @@ def compiled(variant: Variant, *, cache: Path = CACHE, whole: bool = False) -> C
         return Compiled(folder / "before.hlo.pb", folder / "after.hlo.pb", None, None, None)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        made = _compile(variant, Path(scratch), whole)
+        made = _compile(variant, Path(scratch), whole, python)
         for source, target in ((made.before, "before.hlo.pb"), (made.after, "after.hlo.pb")):
             shutil.move(source, folder / target)
     times = {key: value for key, value in asdict(made).items() if key not in ("before", "after")}
@@ -70,9 +84,9 @@ def compiled(variant: Variant, *, cache: Path = CACHE, whole: bool = False) -> C
     return Compiled(folder / "before.hlo.pb", folder / "after.hlo.pb", **times)
 
 
-def _compile(variant: Variant, folder: Path, whole: bool) -> Compiled:
+def _compile(variant: Program, folder: Path, whole: bool, python: str) -> Compiled:
     name, *changes = variant.arguments
-    command = [sys.executable, "-m", "benchmarks.models", name, str(folder), *changes]
+    command = [python, "-W", "ignore", "-m", variant.module, name, str(folder), *changes]
     with (folder / "log").open("w+") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
         try:
             lowered = partitioned = None

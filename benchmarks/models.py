@@ -135,6 +135,14 @@ class Variant:
         return replace(known, size=size.scaled(self.widths), axes=axes)
 
     @property
+    def module(self) -> str:
+        return "benchmarks.models"
+
+    @property
+    def devices(self) -> int:
+        return self.model.devices
+
+    @property
     def arguments(self) -> list[str]:
         """What `python -m benchmarks.models` takes to build it."""
         changes = [f"layers={self.layers}"] if self.layers is not None else []

@@ -24,7 +24,7 @@ from shardproof.validator.read import read_pair
 from shardproof.validator.validate import validate_programs
 
 from .broken import FAULTS, broken
-from .compiling import CACHE, CompileError, compiled
+from .compiling import CACHE, CompileError, Program, compiled
 from .models import MODELS, Variant, parse
 from .rows import count_ops
 from .watched import Failure, run
@@ -116,12 +116,21 @@ def measure(task: tuple[str, str, str]) -> Measured:
     )
 
 
-def row(variant: Variant, cache: Path, *, whole: bool, limit: float, repeat: int = 1, fault: str = "") -> Row:
-    """Compile, read and prove one model."""
-    devices = variant.model.devices
+def row(
+    variant: Program,
+    cache: Path,
+    *,
+    whole: bool,
+    limit: float,
+    repeat: int = 1,
+    fault: str = "",
+    python: str = sys.executable,
+) -> Row:
+    """Compile, read and prove one model; `python` is the interpreter that compiles."""
+    devices = variant.devices
     name = f"{variant}{f', wrong {fault}' if fault else ''}"
     try:
-        made = compiled(variant, cache=cache, whole=whole)
+        made = compiled(variant, cache=cache, whole=whole, python=python)
     except CompileError as error:
         return Row(name, devices, problem=str(error))
     task = (str(made.before), str(made.after), fault)

@@ -134,13 +134,13 @@ def decide(
 
     watcher = Watcher(course, after, early)
     try:
-        start = time.monotonic()
+        start = time.thread_time()
         watcher.before(original, before)
         expected = original.run(before, _own_parameters(original, before))
     except WalkTimeoutError:
         return Decision(nothing, blocked, nothing, original, device, out_of_time=True)
     least = MIN_PATIENCE if context.reals is None else REAL_PATIENCE
-    device.patience = max(least, PATIENCE * (time.monotonic() - start))
+    device.patience = max(least, PATIENCE * (time.thread_time() - start))
     if stages:
         given = _own_parameters(device, after)
     else:

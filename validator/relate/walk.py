@@ -82,7 +82,8 @@ class Walk:
     op: Op | None = None
     reason: str = ""
     patience: float | None = None
-    """Seconds that the walk may go on after the first value without a relation; None for no limit."""
+    """Processor seconds that the walk may go on after the first value without a relation; None for no limit."""
+    _last: float | None = None
     ops_walked: int = 0
     watch: Callable[[], None] | None = None
     """Called after every few ops."""
@@ -124,8 +125,8 @@ class Walk:
         """Remember where a term was made, for localisation."""
         self.origins[atom.number] = Origin(self.op, self.is_original, self.reason)
         if self.patience is not None:
-            last = time.monotonic() + self.patience
-            self.deadline = last if self.deadline is None else min(self.deadline, last)
+            # of the processor: what else the machine does must not cost a proof
+            self._last = time.thread_time() + self.patience
             self.patience = None
 
     # points ---------------------------------------------------------------------------------------------------------
@@ -331,6 +332,8 @@ class Walk:
         block = self.trace.begin_block() if self.trace is not None else None
         for op in region.ops:
             if self.deadline is not None and time.monotonic() > self.deadline:
+                raise WalkTimeoutError
+            if self._last is not None and time.thread_time() > self._last:
                 raise WalkTimeoutError
             outer, self.op = self.op, op
             if self.trace is not None:
