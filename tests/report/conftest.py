@@ -1,16 +1,19 @@
 """One report of each verdict, as the engine would build them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from shardproof.validator.evaluate.compare import Counterexample
 from shardproof.validator.ops.record import Theory
-from shardproof.validator.options import Assumption
+from shardproof.validator.options import Assumption, Options
 from shardproof.validator.read.ir import Frame, Location
 from shardproof.validator.report.frontier import Frontier, OperandRelation
 from shardproof.validator.report.note import Note, NoteKind
 from shardproof.validator.report.report import Obstacle, OutputReport, Report, Stats
 from shardproof.validator.report.verdict import Verdict
+from shardproof.validator.run import Source, validate_here
 
 MATMUL = Location("jit(mlp)/dot_general", (Frame("mlp.py", 30, 11, "mlp"), Frame("train.py", 9, 4, "main")))
 
@@ -95,3 +98,11 @@ def unsupported() -> Report:
         obstacle=Obstacle.UNSUPPORTED,
         message="'stablehlo.fft' is not modelled",
     )
+
+
+@pytest.fixture(scope="session")
+def broken_example() -> Report:
+    """The report on a real program that lacks an all-reduce."""
+    example = Path(__file__).resolve().parents[2] / "examples" / "tp_mlp"
+    before, after = (Source.of_file(str(example / f"{name}.hlo.txt")) for name in ("before", "broken"))
+    return validate_here(before, after, Options())

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from shardproof.validator.options import Options
 from shardproof.validator.read.ir import Frame, Location
 from shardproof.validator.report.drawing import drawing, readable, short_relation
 from shardproof.validator.report.frontier import Frontier, NearValue
@@ -19,7 +18,6 @@ from shardproof.validator.report.html import fragment, page
 from shardproof.validator.report.note import Note
 from shardproof.validator.report.output import Failure
 from shardproof.validator.report.report import Report
-from shardproof.validator.run import Source, validate_here
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -59,13 +57,6 @@ def parsed(text: str) -> Structure:
     structure.close()
     assert structure.open == []
     return structure
-
-
-@pytest.fixture(scope="module")
-def broken_example() -> Report:
-    example = ROOT / "examples" / "tp_mlp"
-    before, after = (Source.of_file(str(example / f"{name}.hlo.txt")) for name in ("before", "broken"))
-    return validate_here(before, after, Options())
 
 
 def test_it_tells_what_the_text_tells(broken_example: Report):

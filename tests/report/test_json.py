@@ -95,7 +95,7 @@ def _closed(schema: Any) -> Any:
     return closed
 
 
-@pytest.mark.parametrize("name", ["proved", "refuted", "not_proved", "unsupported"])
+@pytest.mark.parametrize("name", ["proved", "refuted", "not_proved", "unsupported", "broken_example"])
 def test_reports_fit_the_schema(name: str, request: pytest.FixtureRequest):
     jsonschema = pytest.importorskip("jsonschema", reason="part of the extra 'test'")
     validator = jsonschema.Draft202012Validator(_closed(json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))))

@@ -28,6 +28,7 @@ def test_the_schema_refuses_what_is_wrong(check, refuted: Report):
 def test_every_verdict_fits_the_schema(check, request: pytest.FixtureRequest):
     reports = [request.getfixturevalue(name) for name in ("proved", "refuted", "not_proved", "unsupported")]
     check(junit_xml(reports, [Failure("torn.pb", "is cut off")]))
+    check(junit_xml([request.getfixturevalue("broken_example")], []))
     check(junit_xml([], []))
 
 

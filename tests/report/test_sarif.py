@@ -106,6 +106,19 @@ def test_fingerprints_stay_when_lines_and_numbers_move(refuted: Report):
     assert fingerprint(renamed) != fingerprint(first)
 
 
+def test_a_real_report(check, broken_example: Report):
+    log = sarif_log([broken_example])
+    check(log)
+    (result,) = log["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("SP001", "error")
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 30
+    assert result["locations"][0]["physicalLocation"]["region"]["snippet"]["text"].strip() == (
+        "return hidden @ w_out + b_out"
+    )
+    assert len(result["stacks"][0]["frames"]) == 4
+    assert result["relatedLocations"]
+
+
 def test_hostile_names(check, refuted: Report):
     name = 'a b%20"<>\udc80\u202e.py'
     location = Location("x" * 10, (Frame(name, 0, 0),))
