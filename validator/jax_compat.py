@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -35,6 +36,18 @@ _DIRECT_PARAMETERS = ("backend", "module", "executable_devices", "options", "hos
 PARTITIONER = "spmd-partitioning"
 EVERY_PASS = ".*"
 """Which of XLA's passes to dump."""
+
+
+def _hide_own_frames() -> None:
+    """Locations of what is lowered here are the user's: JAX leaves our files out of them, as it does its own."""
+    try:
+        from jax._src.source_info_util import register_exclusion
+    except ImportError:
+        return
+    register_exclusion(str(Path(__file__).resolve().parent))
+
+
+_hide_own_frames()
 
 
 class UnknownJaxError(RuntimeError):

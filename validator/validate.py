@@ -23,7 +23,7 @@ from .guard import check_proofs
 from .ops.record import Theory
 from .options import Assumption, Options
 from .read.inferred import with_inferred
-from .read.ir import UNKNOWN_LOCATION, Location, Program
+from .read.ir import UNKNOWN_LOCATION, Location, Program, hands_on
 from .read.relations import NO_RELATIONS, Relations, read_relations
 from .read.scalars import fold_scalars
 from .read.unreduced import with_sums_written_out
@@ -124,7 +124,11 @@ def _report(
     seconds: float,
 ) -> Report:
     """The report on a decision; `seconds` is the time there is to look for the cause of a missing proof."""
-    made = {result.number: op.location for op in after.body.ops for result in op.results}
+    made: dict[int, Location] = {}
+    for op in after.body.ops:
+        # a copy at the end comes from no line of the user's: what it copies does
+        place = made.get(op.operands[0].number, op.location) if hands_on(op) else op.location
+        made.update((result.number, place) for result in op.results)
     outputs = [
         _output(k, result.label, decision, options.theory, made.get(after.results[k].value.number, UNKNOWN_LOCATION))
         for k, result in enumerate(before.results)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..read.ir import UNKNOWN_LOCATION, Location, Op, Program, TensorType, Value
+from ..read.ir import UNKNOWN_LOCATION, Location, Op, Program, TensorType, Value, hands_on
 from ..relate.atoms import Atom, AtomKind
 from ..relate.decide import Decision
 from ..relate.value import Val
@@ -13,6 +13,8 @@ from .scene import groups_of_digits
 _MAX_NEAR = 8
 """Operands, and users, of the op at the place that are shown."""
 _MAX_PIECES = 3
+_MAX_SOUGHT = 16
+"""Ops that are asked where they come from in place of one that the compiler put in."""
 
 
 def frontier(decision: Decision, before: Program, after: Program, op: Op, reason: str) -> Frontier:
@@ -49,11 +51,23 @@ class _Near:
         return list(dict.fromkeys(result for op in ops for result in op.results[:1]))
 
     def location(self, op: Op) -> Location:
-        """Where an op comes from; for one that the compiler put in, where what uses it or what it uses comes from."""
-        if op.location.frames:
-            return op.location
-        ops = [self._after_ops.get(value.number) for value in (*self.users(op.results[0]), *op.operands)]
-        return next((other.location for other in ops if other is not None and other.location.frames), op.location)
+        """Where an op comes from; for one that the compiler put in, where what uses it or what it uses comes from.
+
+        Constants, also spread ones, and copies stand where the program is compiled: theirs is the place of others.
+        """
+        pending, seen = [op], {op.results[0].number}
+        for each in pending:
+            copies = hands_on(each)
+            spread = each.name == "stablehlo.broadcast_in_dim" and not each.operands[0].tensor.rank
+            if each.location.frames and not (copies or spread or each.name == "stablehlo.constant"):
+                return each.location
+            users = self.users(each.results[0])
+            for value in (*each.operands, *users) if copies else (*users, *each.operands):
+                other = self._after_ops.get(value.number)
+                if other is not None and value.number not in seen and len(pending) < _MAX_SOUGHT:
+                    seen.add(value.number)
+                    pending.append(other)
+        return op.location
 
     def after_value(self, value: Value) -> NearValue:
         op = self._after_ops.get(value.number)
