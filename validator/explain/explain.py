@@ -33,9 +33,10 @@ TIERS: tuple[tuple[Repairs, ...], ...] = (
     (repair_indices.other_start, repair_indices.positions_along, repair_indices.other_bound),
     (repair_indices.slice_moved, repair_operands.swapped, repair_operands.exchanged_carries),
     (repair_operands.too_many, repair_operands.left_out, repair_operands.another_constant),
+    (repair_indices.not_masked,),
     (repair_collectives.other_dimension, repair_collectives.other_pairs),
     (repair_units.other_way,),
-    (repair_indices.not_masked, repair_indices.offset_left_out),
+    (repair_indices.offset_left_out,),
     (repair_sums.counted_on_every_device,),
     (repair_units.not_exchanged, repair_operands.another_operand),
 )

@@ -47,7 +47,7 @@ class Trials:
         self.failing = len(self._failing)
         self._frontier = self._stop_of(scene.result)
         self._open = {origin.op for origin in self._device.origins.values()}
-        self._patience = 0.2 + 3 * scene.decision.seconds
+        self._patience = 0.1 + 1.5 * scene.decision.seconds
 
     @property
     def over(self) -> bool:

@@ -141,7 +141,9 @@ def _frontier(report: Report, frontier: Frontier) -> Iterator[Diagnostic]:
     def note(message: str) -> Diagnostic:
         return _note(report, message, frontier.location)
 
-    yield note(f"first value without a relation: '{frontier.value}' : {frontier.type} = {frontier.op}")
+    # a cause is known by what would mend it, and that is told of the op to be mended
+    what = "first value without a relation" if report.cause is None else "likely at fault"
+    yield note(f"{what}: '{frontier.value}' : {frontier.type} = {frontier.op}")
     yield note(f"reason: {frontier.reason}")
     for operand in frontier.operands[:_MAX_OPERANDS]:
         yield note(f"operand '{operand.name}' is {operand.relation}")
