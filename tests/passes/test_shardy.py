@@ -27,12 +27,14 @@ def _bugs() -> list[Bug]:
     (chapter,) = re.findall(r"\n## Shardy's own partitioner\n(.*?)\n## ", _LIST, re.DOTALL)
     found = []
     for section in chapter.split("\n### ")[1:]:
-        (text,) = re.findall(r"```mlir\n(.*?)```", section, re.DOTALL)
+        code = re.search(r"```mlir\n(.*?)```", section, re.DOTALL)
+        if code is None:
+            continue
         versions, results = (
             [cell.strip() for cell in re.findall(rf"^\| {row} \|(.*)\|$", section, re.MULTILINE)[0].split("|")]
             for row in ("jaxlib", "local")
         )
-        found.append(Bug(section.partition("\n")[0], text, dict(zip(versions, results, strict=True))))
+        found.append(Bug(section.partition("\n")[0], code[1], dict(zip(versions, results, strict=True))))
     return found
 
 

@@ -205,3 +205,12 @@ def test_a_constant_without_value_in_a_proto():
 def test_other_objects():
     with pytest.raises(TypeError, match="cannot read a program from a int"):
         read_program(3)
+
+
+def test_an_all_to_all_without_groups_does_not_end_the_process():
+    """The verifier of jaxlib 0.10 divides by the number of groups."""
+    body = """%0 = "stablehlo.all_to_all"(%a) <{split_dimension = 0 : i64, concat_dimension = 0 : i64,
+      split_count = 2 : i64, replica_groups = dense<> : tensor<0x0xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>"""
+    with pytest.raises(ReadError, match=r":4: 'stablehlo.all_to_all' without replica groups"):
+        read_program(stablehlo(body))
