@@ -30,7 +30,7 @@ MAX_QUESTIONS = 200
 """Terms asked about in one validation; a program that needs more has another problem than algebra."""
 
 MAX_SECONDS = 8.0
-"""Time spent in the e-graph in one validation."""
+"""Processor time spent in the e-graph in one validation."""
 
 
 @dataclass(slots=True)
@@ -66,13 +66,13 @@ class Bridge:
         if not candidates:
             return None
         self.questions += 1
-        start = time.monotonic()
+        start = time.thread_time()
         try:
             return self._find(walk, atom, candidates)
         except RelationLimitError:
             return None
         finally:
-            self.seconds += time.monotonic() - start
+            self.seconds += time.thread_time() - start
 
     def _find(self, walk: Walk, atom: Atom, candidates: Any) -> tuple[Atom, Rel | None, Theory] | None:
         options = [(other, match) for other in candidates for match in _matches(walk, atom, other)]
