@@ -315,7 +315,8 @@ def _result(
     if want.type.dtype is not have.type.dtype:
         return Comparison(False, want.theory, f"has another element type than '{want.type.dtype.value}'"), ""
     if original.inner is not None and is_inside(want):
-        return None, "a result that is a device value"
+        reasons = (original.unsupported.get(piece.atom.number) for piece in want.pieces)
+        return None, next((reason for reason in reasons if reason), "a result that is a device value")
     if isinstance(demanded, str):
         return None, f"result {demanded}"
     try:
