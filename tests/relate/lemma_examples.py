@@ -169,6 +169,33 @@ def _sums_of_products() -> Example:
     )
 
 
+def _attained_maximum() -> Example:
+    """Elements divided and multiplied by how many of their row are its maximum."""
+    row, one = Tensor((2, 5), "f32", f"{{devices=[1,1,{N}]<=[{N}] last_tile_dim_replicate}}"), Tensor((2,), "f32")
+    truth = Tensor((2, 5), "i1")
+
+    def after(kind: str, start: str) -> str:
+        return (
+            f"%start = stablehlo.constant dense<{start}> : tensor<f32>\n"
+            f"%top = stablehlo.reduce(%a0 init: %start) applies stablehlo.{kind} across dimensions = [1] : "
+            f"({row}, tensor<f32>) -> {one}\n"
+            f"%tops = stablehlo.broadcast_in_dim %top, dims = [0] : ({one}) -> {row}\n"
+            f"%is = stablehlo.compare EQ, %a0, %tops : ({row}, {row}) -> {truth}\n"
+            f"%one = stablehlo.convert %is : ({truth}) -> {row}\n"
+            + total("count", "%one", row, one, "1")
+            + f"%counts = stablehlo.broadcast_in_dim %count, dims = [0] : ({one}) -> {row}\n"
+            f"%less = stablehlo.divide %a0, %counts : {row}\n%out = stablehlo.multiply %less, %counts : {row}"
+        )
+
+    before = f"%zero = stablehlo.constant dense<-0.0> : {row}\n%out = stablehlo.add %a0, %zero : {row}"
+    return Example(
+        lambda: program(before, [row], row, N),
+        lambda: program(after("maximum", "0xFF800000"), [row], row, N),
+        lambda: program(after("add", "0.0"), [row], row, N),
+        accepted=Theory.REAL,
+    )
+
+
 def _pairing() -> Example:
     before = total("x", "%a0", WHOLE, ONE) + total("y", "%a1", WHOLE, ONE) + f"%out = stablehlo.add %x, %y : {ONE}"
     local = total("x", "%a0", PART, ONE) + total("y", "%a1", PART, ONE)
@@ -432,6 +459,7 @@ EXAMPLES: dict[str, Example] = {
     "contraction": _contraction(),
     "zero product": _zero_product(),
     "sums of products": _sums_of_products(),
+    "attained maximum": _attained_maximum(),
     "pairing": _pairing(),
     "multiplicity": _multiplicity(),
     "guard": _guard(),

@@ -116,6 +116,7 @@ def enumerate_set(raw: Any, solved: Mapping[int, Solve] | None = None) -> np.nda
 
     `solved` gives dimensions that are not enumerated but computed from those before them.
     """
+    isl.DEFAULT_CONTEXT.set_max_operations(0)  # the prover's budget counts on until it is asked again
     solved = solved or {}
     kind = isl.dim_type
     count = raw.dim(kind.set)

@@ -71,6 +71,8 @@ class Context:
     """By atom number: the elements and values (x…, t) that an assumption on the inputs rules out."""
     root_ranges: dict[int, tuple[int, int]] = field(default_factory=dict)
     """By atom number: what an unknown integer is known to lie in, at this place of the walk."""
+    in_body: bool = False
+    """Whether the body of a loop is walked, which may run no time at all."""
     joints: dict[tuple[Hashable, ...], Any] = field(default_factory=dict)
     """What operands come to by their relations alone, whatever their atoms are: layers repeat these."""
     lemmas: dict[str, int] = field(default_factory=dict)
@@ -99,14 +101,14 @@ class Context:
 
     @contextmanager
     def bounded(self, ranges: Mapping[int, tuple[int, int]]) -> Iterator[None]:
-        """Unknown integers have these ranges inside the `with` block, and what they had before after it."""
-        before = self.root_ranges
-        self.root_ranges = {**before, **ranges}
+        """Unknown integers have these ranges inside the `with` block, a loop's body, and what they had after it."""
+        before, outer = self.root_ranges, self.in_body
+        self.root_ranges, self.in_body = {**before, **ranges}, True
         self.expansions.clear()
         try:
             yield
         finally:
-            self.root_ranges = before
+            self.root_ranges, self.in_body = before, outer
             self.expansions.clear()
 
     def define(

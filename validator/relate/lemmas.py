@@ -77,9 +77,16 @@ LEMMAS = (
     Lemma(
         "sums of products",
         "terms that +, −, ·, / and exp, sums and choices make the same sum of products of other terms are equal",
-        "all that is multiplied, divided by or in an exponential is real; −∞ only as a constant in an exponential",
+        "parameters are real, what the original divides by is not zero; all else is shown real; −∞ only within exp",
         Theory.REAL,
         "relate/reals.py",
+    ),
+    Lemma(
+        "attained maximum",
+        "the number of elements that equal their maximum (or minimum) is positive, so one may divide by it",
+        "all elements that the maximum is taken over are among those that are counted",
+        Theory.EXACT,
+        "relate/signs.py",
     ),
     Lemma(
         "composition of sums",

@@ -66,6 +66,8 @@ def lift(
 def met(walk: Walk, piece: Piece, theories: list[Theory]) -> list[Piece]:
     """The piece by what its atom, if it is new, is found to be by the e-graph or by its form over the reals."""
     atom, context = piece.atom, walk.context
+    if context.reals is not None and walk.is_original:
+        context.reals.computes(walk, atom, piece.rel)
     if atom.number not in context.meetings:
         if atom.kind is AtomKind.LIFT and not context.is_new(atom):
             return [piece]
@@ -77,6 +79,8 @@ def met(walk: Walk, piece: Piece, theories: list[Theory]) -> list[Piece]:
     if meeting is None:
         return [piece]
     parts, theory = meeting
+    if theory is Theory.REAL and context.reals is not None and not context.reals.covers(atom, piece.rel):
+        return [piece]
     theories.append(theory)
     store = walk.store
     rels = [(other, piece.rel if match is None else store.compose(piece.rel, match)) for other, match in parts]
@@ -91,8 +95,10 @@ def _meeting(walk: Walk, atom: Atom) -> Meeting | None:
             bridge.note(atom)
         elif (found := bridge.find(walk, atom)) is not None:
             other, match, theory = found
-            walk.context.used("e-graph")
-            return ((other, match),), theory
+            # the laws of the reals hold of real numbers
+            if theory is not Theory.REAL or (reals is not None and reals.is_real(walk, atom)):
+                walk.context.used("e-graph")
+                return ((other, match),), theory
     if reals is None or atom.kind not in (AtomKind.LIFT, AtomKind.NAMED):
         return None
     parts = reals.find(walk, atom)

@@ -4,6 +4,8 @@ The atom of each piece is a monomial, its index the indices of its factors one a
 of by +, −, ·, / and exp comes out as one such form, and equal values mostly as equal forms:
 
 - factors of one atom at the same index are joined, exponents added; exp(Σ c·m) is Π exp(m)^c;
+- log of a positive product is the sum of the logarithms of its exponentials and of the rest;
+- a choice by a predicate p is [p] · a + (1 − [p]) · b, where [p] is 1 or 0 and its own square;
 - products of sums are multiplied out, unless an atom would then occur at two indices: such a sum is one factor;
 - a sum that is divided by is one factor too, without what is the same for all its summands;
 - Σ over x ∈ S(z) of m[x], times A[z]^(−e) for the factor A that is this very sum, is A[z]^(1 − e).
@@ -24,7 +26,8 @@ from ..relation.build import names
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .context import Context, Definition
-from .fold import candidate, invariant_choice
+from .fold import invariant_choice
+from .forms import Factors, Form, NoFormError, factors_of, matched, offsets_of, restricted, role_of
 from .moves import gathered
 from .sums import counted
 from .value import Piece
@@ -41,49 +44,14 @@ MAX_FACTORS = 12
 MAX_ROUNDS = 12
 """Rounds of multiplying out and cancelling."""
 
-Factors = tuple[tuple[Atom, Fraction], ...]
-"""Atoms by number, with their exponents; an atom that is read at two indices occurs twice."""
-
-
-class NoFormError(Exception):
-    """A value is no sum of products, or not one of reasonable size."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Form:
-    """A value over the reals, on the points of `domain`: zero where no piece holds anything, −∞ on `below`."""
-
-    domain: Dom
-    pieces: tuple[Piece, ...]
-    below: Dom | None = None
-
-    @property
-    def key(self) -> tuple[tuple[int, Fraction], ...]:
-        """What equal forms share."""
-        return tuple(sorted((piece.atom.number, Fraction(piece.coefficient)) for piece in self.pieces))
-
-
-def factors_of(piece: Piece) -> Factors:
-    """The factors of the monomial that a piece reads."""
-    return piece.atom.data
-
-
-def _offsets(factors: Factors) -> list[tuple[int, int]]:
-    """Where the index of each factor lies within the monomial's."""
-    found, at = [], 0
-    for atom, _ in factors:
-        found.append((at, at + atom.arity))
-        at += atom.arity
-    return found
-
 
 @dataclass(slots=True)
 class Polynomials:
     """The arithmetic of forms, and the sums that were made factors."""
 
     context: Context
-    _sums: dict[int, tuple[Piece, ...]] = field(default_factory=dict)
-    """By the number of a factor that stands for a sum: the sum at each of its indices."""
+    _sums: dict[int, tuple[tuple[Piece, ...], Dom]] = field(default_factory=dict)
+    """By the number of a factor that stands for a sum: the sum at each of its indices, and these."""
     _known: dict[tuple[tuple[int, Fraction], ...], list[Definition]] = field(default_factory=dict)
 
     # forms ----------------------------------------------------------------------------------------------------------
@@ -146,10 +114,12 @@ class Polynomials:
                     continue
                 if len(pieces) > MAX_PIECES:
                     raise NoFormError
-                one, other = a, b
-                if self._clash(a, b):
-                    one, other = (self.one_factor(walk, piece) for piece in (a, b))
-                pieces += self._times(one, other)
+                if not self._clash(a, b):
+                    pieces += self._times(a, b)
+                    continue
+                for one in self.one_factor(walk, a):
+                    for other in self.one_factor(walk, b):
+                        pieces += self._times(one, other)
         return self.normal(walk, domain, pieces)
 
     def inverse(self, walk: Walk, form: Form) -> Form:
@@ -157,11 +127,13 @@ class Polynomials:
         store = self.context.store
         if form.below is not None or not form.pieces:
             raise NoFormError
-        whole = self._whole(walk, form.domain, form.pieces)
-        if not store.set_equal(store.domain(whole.rel), form.domain):
+        rest, pieces = form.domain, []
+        for whole in self.whole(walk, form.domain, form.pieces):
+            rest = store.set_minus(rest, store.domain(whole.rel))
+            factors = tuple((atom, -exponent) for atom, exponent in factors_of(whole))
+            pieces += self._sorted(factors, whole.rel, 1 / Fraction(whole.coefficient))
+        if not store.set_empty(rest):
             raise NoFormError
-        factors = tuple((atom, -exponent) for atom, exponent in factors_of(whole))
-        pieces = self._sorted(factors, whole.rel, 1 / Fraction(whole.coefficient))
         return self.normal(walk, form.domain, pieces)
 
     def exponential(self, walk: Walk, form: Form) -> Form:
@@ -169,8 +141,7 @@ class Polynomials:
         store = self.context.store
         domain = form.domain if form.below is None else store.set_minus(form.domain, form.below)
         parts = [Piece(self.monomial(()), walk.empty_tuple(domain))]
-        for piece in form.pieces:
-            single = self.one_factor(walk, piece)
+        for single in [part for piece in form.pieces for part in self.one_factor(walk, piece)]:
             power = self._power_of_exponential(single)
             there, extended = store.domain(single.rel), []
             for part in parts:
@@ -184,19 +155,56 @@ class Polynomials:
         return self.normal(walk, form.domain, parts)
 
     def _power_of_exponential(self, piece: Piece) -> Piece:
-        key = ("exp", piece.atom.number)
-        atom = self.context.atoms.make(
-            AtomKind.REAL, DType.F64, piece.atom.arity, key, (piece.atom,), label=f"exp({piece.atom})"
-        )
-        return Piece(self.monomial(((atom, Fraction(piece.coefficient)),)), piece.rel)
+        """exp(c · m) as exp(m)^c, or m'^c where m is the logarithm of m'."""
+        power, factors = Fraction(piece.coefficient), factors_of(piece)
+        if len(factors) == 1 and factors[0][1] == 1 and power.denominator == 1 and role_of(factors[0][0]) == "log":
+            (logarithm,) = factors[0][0].operands
+            raised = tuple((atom, exponent * power) for atom, exponent in logarithm.data)
+            results = self._sorted(raised, piece.rel, Fraction(1))
+            if len(results) != 1:
+                raise NoFormError
+            return results[0]
+        return Piece(self.monomial(((self._function("exp", piece.atom), power),)), piece.rel)
+
+    def logarithm(self, walk: Walk, form: Form) -> Form:
+        """log of a form that is positive: exponentials come out of it, and what is left is one factor."""
+        pieces: list[Piece] = []
+        for whole in self.whole(walk, form.domain, form.pieces):
+            if whole.coefficient != 1:
+                raise NoFormError
+            rest: list[int] = []
+            for k, ((atom, exponent), rel) in enumerate(self.reads(whole)):
+                if role_of(atom) == "exp":
+                    pieces.append(Piece(atom.operands[0], rel, exponent))
+                else:
+                    rest.append(k)
+            if rest:
+                factors = factors_of(whole)
+                inner = self.monomial(tuple(factors[k] for k in rest))
+                outer = self.monomial(((self._function("log", inner), Fraction(1)),))
+                pieces.append(Piece(outer, self._blocks(whole.rel, factors, rest)))
+        return self.normal(walk, form.domain, pieces)
+
+    def indicator(self, predicate: Atom, rel: Rel, domain: Dom) -> Form:
+        """1 where a predicate holds and 0 where it does not."""
+        return self.factor(self._function("is", predicate), rel, domain)
+
+    def _function(self, role: str, of: Atom) -> Atom:
+        key = (role, of.number)
+        return self.context.atoms.make(AtomKind.REAL, DType.F64, of.arity, key, (of,), label=f"{role}({of})")
 
     # products -------------------------------------------------------------------------------------------------------
+
+    def reads(self, piece: Piece) -> list[tuple[tuple[Atom, Fraction], Rel]]:
+        """The factors of a piece with their exponents, and how each is read."""
+        factors = factors_of(piece)
+        return [(factor, self._blocks(piece.rel, factors, [k])) for k, factor in enumerate(factors)]
 
     def _blocks(self, rel: Rel, factors: Factors, chosen: Sequence[int]) -> Rel:
         """The relation to the indices of some factors only, in this order."""
         if list(chosen) == list(range(len(factors))):
             return rel
-        variables, offsets = names("x", rel.arity_out), _offsets(factors)
+        variables, offsets = names("x", rel.arity_out), offsets_of(factors)
         kept = [variables[k] for position in chosen for k in range(*offsets[position])]
         return self.context.store.compose(
             rel, self.context.store.rel(f"{{[{','.join(variables)}] -> [{','.join(kept)}]}}")
@@ -221,8 +229,8 @@ class Polynomials:
             return False
         mine, other = factors_of(first), factors_of(second)
         joint, count = None, first.atom.arity
-        for (a, _), left in zip(mine, _offsets(mine), strict=True):
-            for (b, _), right in zip(other, _offsets(other), strict=True):
+        for (a, _), left in zip(mine, offsets_of(mine), strict=True):
+            for (b, _), right in zip(other, offsets_of(other), strict=True):
                 if a is b and a.arity:
                     joint = joint or store.pair(first.rel, second.rel)
                     same = self._alike(joint.arity_out, left, (right[0] + count, right[1] + count))
@@ -249,7 +257,7 @@ class Polynomials:
         store = self.context.store
         if store.empty(rel):
             return []
-        offsets = _offsets(factors)
+        offsets = offsets_of(factors)
         for i, (atom, exponent) in enumerate(factors):
             for j in range(i + 1, len(factors)):
                 if factors[j][0] is not atom or (slots[i], slots[j]) in apart:
@@ -260,9 +268,12 @@ class Polynomials:
                 if store.empty(same):
                     return made
                 kept = [k for k in range(len(factors)) if k != j]
-                merged = tuple((a, e if k != i else exponent + factors[j][1]) for k, (a, e) in enumerate(factors))
+                power = exponent + factors[j][1]
+                if power > 1 and role_of(atom) == "is":
+                    power = Fraction(1)
+                merged = tuple((a, e if k != i else power) for k, (a, e) in enumerate(factors))
                 rest, fewer = self._blocks(same, factors, kept), tuple(merged[k] for k in kept)
-                if exponent + factors[j][1] == 0:
+                if power == 0:
                     rest = self._without(rest, fewer, i)
                     kept.pop(i)
                     fewer = fewer[:i] + fewer[i + 1 :]
@@ -291,7 +302,7 @@ class Polynomials:
             return [Piece(atom, rel, coefficient)]
         if len(twins) > 1:
             raise NoFormError
-        k, offsets = twins[0], _offsets(factors)
+        k, offsets = twins[0], offsets_of(factors)
         before = self._alike(rel.arity_out, offsets[k], offsets[k + 1], "<")
         good = store.restrict_range(rel, before)
         swapped = list(range(len(factors)))
@@ -301,29 +312,27 @@ class Polynomials:
 
     # sums as factors ------------------------------------------------------------------------------------------------
 
-    def one_factor(self, walk: Walk, piece: Piece) -> Piece:
-        """A piece that sums as a product of factors, one of them the sum; any other piece as it is."""
+    def one_factor(self, walk: Walk, piece: Piece) -> list[Piece]:
+        """A piece that sums as products of factors, one of them the sum; any other piece as it is."""
         store = self.context.store
         if store.single_valued(piece.rel):
-            return piece
-        return self._whole(walk, store.domain(piece.rel), [piece])
+            return [piece]
+        return self.whole(walk, store.domain(piece.rel), [piece])
 
-    def _whole(self, walk: Walk, domain: Dom, pieces: Sequence[Piece]) -> Piece:
-        """A form as one product: what all its summands share, and the sum of the rest."""
+    def whole(self, walk: Walk, domain: Dom, pieces: Sequence[Piece]) -> list[Piece]:
+        """A form as one product at each point: what all its summands share, and the sum of the rest."""
         pieces = sorted(pieces, key=lambda piece: (piece.atom.number, piece.coefficient))
         lead = Fraction(pieces[0].coefficient)
         pieces = [Piece(piece.atom, piece.rel, piece.coefficient / lead) for piece in pieces]
         shared, pieces = self._shared(domain, pieces)
-        result = Piece(self.monomial(()), walk.empty_tuple(domain), lead)
+        results = [Piece(self.monomial(()), walk.empty_tuple(domain), lead)]
         if len(pieces) > 1 or factors_of(pieces[0]):
-            sum_atom, rel = self._sum(walk, domain, pieces)
-            result = Piece(self.monomial(((sum_atom, Fraction(1)),)), rel, lead)
+            sums = self._sum(walk, Form(domain, tuple(pieces)))
+            results = [Piece(self.monomial(((atom, Fraction(1)),)), rel, lead) for atom, rel in sums]
         for (atom, exponent), rel in shared:
-            made = self._times(result, Piece(self.monomial(((atom, exponent),)), rel))
-            if len(made) != 1:
-                raise NoFormError
-            result = made[0]
-        return result
+            factor = Piece(self.monomial(((atom, exponent),)), rel)
+            results = [part for result in results for part in self._times(result, factor)]
+        return results
 
     def _shared(self, domain: Dom, pieces: list[Piece]) -> tuple[list[tuple[tuple[Atom, Fraction], Rel]], list[Piece]]:
         """Factors that are the same for all summands of each point, taken out, and what is left of the pieces."""
@@ -352,6 +361,14 @@ class Polynomials:
             left = [part for parts in divided for part in parts]
         return found, left
 
+    def sum_of(self, atom: Atom) -> tuple[tuple[Piece, ...], Dom] | None:
+        """What a factor that stands for a sum is at each of its indices, and these; None for any other factor."""
+        return self._sums.get(atom.number)
+
+    def _definition(self, atom: Atom) -> tuple[Piece, ...] | None:
+        found = self._sums.get(atom.number)
+        return None if found is None else found[0]
+
     def _exponent(self, piece: Piece, reads: Sequence[Rel], atom: Atom, rel: Rel) -> Fraction:
         """How often a piece has this factor, read like this; 0 where it has not."""
         for (own, exponent), read in zip(factors_of(piece), reads, strict=True):
@@ -359,23 +376,27 @@ class Polynomials:
                 return exponent
         return Fraction(0)
 
-    def _sum(self, walk: Walk, domain: Dom, pieces: Sequence[Piece]) -> tuple[Atom, Rel]:
-        """The factor that stands for a sum, and how it is read; the same one for the same sum."""
+    def _sum(self, walk: Walk, form: Form) -> list[tuple[Atom, Rel]]:
+        """The factors that stand for a sum, and where and how each is read; the same one for the same sum."""
         store = self.context.store
-        form = Form(domain, tuple(pieces))
+        if not form.pieces:
+            raise NoFormError
         for known in self._known.get(form.key, ()):
             match, good = matched(walk, form, known)
-            if match is not None and store.set_equal(good, domain):
-                return known.atom, match
-        choose = invariant_choice(walk, domain, pieces)
+            if match is None or store.set_empty(good):
+                continue
+            found = [(known.atom, match)]
+            rest = restricted(walk, form, store.set_minus(form.domain, good))
+            return found if store.set_empty(rest.domain) else found + self._sum(walk, rest)
+        choose = invariant_choice(walk, form.domain, form.pieces)
         kept = store.range(choose)
-        definition = tuple(Piece(p.atom, store.restrict(p.rel, kept), p.coefficient) for p in pieces)
-        atom = self.context.atoms.fresh(
-            AtomKind.REAL, DType.F64, domain.arity, tuple(p.atom for p in pieces), label=f"Σ {pieces[0].atom}"
-        )
-        self._sums[atom.number] = definition
+        definition = restricted(walk, form, kept).pieces
+        parts = tuple(piece.atom for piece in definition)
+        label = f"Σ {parts[0]}" if parts else "0"
+        atom = self.context.atoms.fresh(AtomKind.REAL, DType.F64, kept.arity, parts, label=label)
+        self._sums[atom.number] = definition, kept
         self._known.setdefault(form.key, []).append(Definition(atom, definition, Monoid.ADD, 1, atom.number, True))
-        return atom, choose
+        return [(atom, choose)]
 
     # the normal form ------------------------------------------------------------------------------------------------
 
@@ -401,10 +422,10 @@ class Polynomials:
     def _expanded(self, piece: Piece) -> list[Piece] | None:
         """The piece with its latest sum written out, where no atom then occurs twice."""
         store, factors = self.context.store, factors_of(piece)
-        offsets = _offsets(factors)
+        offsets = offsets_of(factors)
         for position in sorted(range(len(factors)), key=lambda k: -factors[k][0].number):
             atom, exponent = factors[position]
-            definition = self._sums.get(atom.number)
+            definition = self._definition(atom)
             if definition is None or exponent != 1:
                 continue
             others = [k for k in range(len(factors)) if k != position]
@@ -431,7 +452,7 @@ class Polynomials:
         """The piece with a sum that it also divides by taken as that sum."""
         store, factors = self.context.store, factors_of(piece)
         for position, (atom, exponent) in enumerate(factors):
-            definition = self._sums.get(atom.number)
+            definition = self._definition(atom)
             if definition is None or exponent >= 0 or len(definition) != 1:
                 continue
             wanted = factors_of(definition[0])
@@ -453,22 +474,3 @@ class Polynomials:
                 raised = raised[:place] + raised[place + 1 :]
             return [Piece(self.monomial(raised), kept, piece.coefficient / Fraction(definition[0].coefficient))]
         return None
-
-
-def matched(walk: Walk, form: Form, known: Definition) -> tuple[Rel | None, Dom]:
-    """(m, the points p at which form[p] = known[m(p)]): lemma *completion* over monomials."""
-    store = walk.store
-    own = {piece.atom.number: piece for piece in form.pieces}
-    theirs = {piece.atom.number: piece for piece in known.pieces}
-    if len(own) != len(form.pieces) or len(theirs) != len(known.pieces) or own.keys() != theirs.keys():
-        return None, form.domain
-    match = candidate(walk, own, known)
-    if match is None:
-        return None, form.domain
-    good = store.domain(match)
-    for piece in known.pieces:
-        have = store.restrict(own[piece.atom.number].rel, good)
-        want = store.compose(match, piece.rel)
-        for difference in (store.minus(want, have), store.minus(have, want)):
-            good = store.set_minus(good, store.domain(difference))
-    return store.restrict(match, good), good

@@ -2,13 +2,16 @@
 
 Lemma *sums of products*: a term built by +, −, ·, / and exp, by sums over relations and by choices between them is a
 sum of products of its other terms (`polynomials.py` says how it is found); two terms with the same sum of products
-are equal. Precondition: every element that is multiplied, divided by or taken the exponential of is a real number; a
-constant −∞ may stand only where a finite number is added to it and the exponential taken, which gives 0. Parameters
-are taken as real numbers. Theory: real.
+are equal. Precondition: all of these terms are real numbers, and what is divided by is not zero. That parameters are
+real, and that the original computes real numbers from them, is what theory *real* assumes of inputs; of terms that
+only the partitioned program has it is shown; of what a choice or a loop of the original may leave out nothing is
+assumed. A constant −∞ may stand only where a real number is added to it and the exponential taken, which gives 0.
+Theory: real.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -20,7 +23,9 @@ from ..read.ir import DType
 from ..relation.store import Dom, Rel, RelationLimitError
 from .atoms import Atom, AtomKind
 from .context import Context, Definition
-from .polynomials import MAX_PIECES, Form, NoFormError, Polynomials, factors_of, matched
+from .forms import Form, NoFormError, factors_of, matched, restricted
+from .polynomials import MAX_PIECES, Polynomials
+from .signs import Signs, is_positive_number
 from .spaces import Spaces
 from .value import Piece
 
@@ -30,8 +35,26 @@ if TYPE_CHECKING:
 MAX_SECONDS = 60.0
 """Time of the processor spent on forms in one validation."""
 
+MAX_CONSTANT = 1e30
+"""Constants that come out larger are no constants of a program."""
+
 MAX_VALUES = 4
 """An integer of more possible values at a place stays a factor."""
+
+TOTAL = frozenset(
+    [f"stablehlo.{name}" for name in (
+        "abs", "add", "atan2", "cbrt", "ceil", "clamp", "convert", "cosine", "exponential", "exponential_minus_one",
+        "floor", "logistic", "maximum", "minimum", "multiply", "negate", "reduce_precision", "round_nearest_afz",
+        "round_nearest_even", "select", "sign", "sine", "subtract", "tanh",
+    )] + [f"chlo.{name}" for name in ("asinh", "cosh", "erf", "erfc", "sinh")]
+)  # fmt: skip
+"""Ops that give a real number for all real operands."""
+
+CHOICES = frozenset({"stablehlo.select", "stablehlo.if", "stablehlo.case"})
+"""Ops of which a result may not depend on some operands, whatever these are."""
+
+OF_POSITIVE = frozenset({"stablehlo.log", "stablehlo.rsqrt", "stablehlo.sqrt"})
+"""Ops that give one for positive operands."""
 
 _Key = tuple[bool, DType, tuple[tuple[int, Fraction], ...]]
 
@@ -47,6 +70,16 @@ class Reals:
         self._forms: dict[tuple[int, bool], Form | None] = {}
         self._finite: dict[int, bool] = {}
         self._terms: dict[_Key, list[Definition]] = {}
+        self._signs = Signs(context, self._polynomials)
+        self._computed_at: dict[int, Dom] = {}
+        """By the number of a term that is not real everywhere: the indices at which the original computes it."""
+        self._divisions: list[tuple[Atom, Dom]] = []
+        """The original's divisions, and where it makes them."""
+        self._uncertain: list[Atom] = []
+        """Terms that a choice or a loop of the original may leave unused."""
+        self._shielded: set[int] = set()
+        """Numbers of those that may be no real number where they are."""
+        self._sealed = False
         self._last_original = 0
         self._seconds = 0.0
         self._ops: dict[str, Callable[[Walk, Sequence[Form]], Form]] = {
@@ -56,6 +89,7 @@ class Reals:
             "stablehlo.multiply": self._multiply,
             "stablehlo.divide": self._divide,
             "stablehlo.exponential": lambda walk, forms: self._polynomials.exponential(walk, forms[0]),
+            "stablehlo.log": lambda walk, forms: self._polynomials.logarithm(walk, forms[0]),
             "stablehlo.convert": lambda _, forms: forms[0],
         }
 
@@ -67,8 +101,10 @@ class Reals:
         if not atom.dtype.is_float or self._seconds > MAX_SECONDS:
             return None
         start = time.process_time()
+        if not walk.is_original and not self._sealed:
+            self._seal(walk)
         if walk.is_original:
-            self._last_original = atom.number
+            self._last_original = max(self._last_original, atom.number)
         try:
             return self._find(walk, atom, deep=False) or self._find(walk, atom, deep=True)
         finally:
@@ -79,24 +115,23 @@ class Reals:
             form = self._form(walk, atom, deep)
             if form is None or form.below is not None:
                 return None
-            found = self._found(walk, atom, form, deep)
+            return self._found(walk, atom, form, deep)
         except (NoFormError, RelationLimitError):
             return None
-        if found is None and walk.is_original:
-            definition = Definition(atom, form.pieces, Monoid.ADD, 1, atom.number, True)
-            self._terms.setdefault((deep, atom.dtype, form.key), []).append(definition)
-        return found
 
     # what a form is equal to ----------------------------------------------------------------------------------------
 
     def _found(self, walk: Walk, atom: Atom, form: Form, deep: bool) -> list[Piece] | None:
         store, pieces, unknown = self._store, [], None
         for domain, active in self._regions(form):
-            parts = tuple(Piece(p.atom, store.restrict(p.rel, domain), p.coefficient) for p in active)
-            made, rest = self._in_region(walk, atom, Form(domain, parts), deep)
+            made, rest = self._in_region(walk, atom, restricted(walk, Form(domain, active), domain), deep)
             pieces += made
-            if rest is not None:
-                unknown = rest if unknown is None else store.set_union(unknown, rest)
+            if rest is None:
+                continue
+            unknown = rest.domain if unknown is None else store.set_union(unknown, rest.domain)
+            if walk.is_original:
+                definition = Definition(atom, rest.pieces, Monoid.ADD, 1, atom.number, True)
+                self._terms.setdefault((deep, atom.dtype, rest.key), []).append(definition)
         if not pieces:
             return None
         if unknown is not None:
@@ -121,14 +156,16 @@ class Reals:
                 raise NoFormError
         return regions
 
-    def _in_region(self, walk: Walk, atom: Atom, form: Form, deep: bool) -> tuple[list[Piece], Dom | None]:
-        """(what the term is where that is known, the rest of the region)."""
+    def _in_region(self, walk: Walk, atom: Atom, form: Form, deep: bool) -> tuple[list[Piece], Form | None]:
+        """(what the term is where that is known, its form on the rest of the region)."""
         store, dtype = self._store, atom.dtype
         if not form.pieces:
             return [walk.constant_piece(0.0, dtype, form.domain)], None
         first = form.pieces[0]
         if len(form.pieces) == 1 and not factors_of(first):
-            number = float(first.coefficient)
+            number = float(first.coefficient) if abs(first.coefficient) < MAX_CONSTANT else math.inf
+            if math.isinf(number):
+                return [], form
             return [walk.constant_piece(number, dtype, form.domain)], None
         if len(form.pieces) == 1 and first.coefficient == 1 and len(factors_of(first)) == 1:
             base, exponent = factors_of(first)[0]
@@ -144,9 +181,8 @@ class Reals:
             rest = store.set_minus(form.domain, good)
             if store.set_empty(rest):
                 return pieces, None
-            cut = tuple(Piece(p.atom, store.restrict(p.rel, rest), p.coefficient) for p in form.pieces)
-            form = Form(rest, cut)
-        return pieces, form.domain
+            form = restricted(walk, form, rest)
+        return pieces, form
 
     # forms of terms -------------------------------------------------------------------------------------------------
 
@@ -173,15 +209,22 @@ class Reals:
 
     def _computed(self, walk: Walk, atom: Atom, deep: bool) -> Form | None:
         """The form by what the term is made of; None where it is made of nothing that has one."""
+        if not atom.dtype.is_float:
+            return None  # integers wrap
         space = self._spaces.of(atom)
         if atom.kind is AtomKind.LIFT:
-            key, _, pattern = atom.data[1] if atom.rels else atom.key[2]
-            relate = self._ops.get(key[0]) if isinstance(key, tuple) else None
-            if relate is None or any(not operand.dtype.is_float for operand in atom.operands):
+            name = self._name(atom)
+            if name in ("stablehlo.select", "stablehlo.convert") and atom.operands[0].dtype.is_bool:
+                return self._chosen(walk, atom, deep)
+            if self._is_exposed(atom):
                 return None
-            rels = [None if what == "scalar" or not atom.rels else atom.rels[place] for what, place in pattern]
-            reads = zip(atom.operands, rels, strict=True)
-            return relate(walk, [self._read(walk, *read, space, deep) for read in reads])
+            if name not in self._ops or any(not operand.dtype.is_float for operand in atom.operands):
+                return None
+            if not self._is_defined(walk, atom):
+                return None
+            return self._ops[name](walk, self._operands(walk, atom, deep))
+        if self._is_exposed(atom):
+            return None
         if atom.kind is AtomKind.PRODUCT:
             return self._product(walk, atom, space, deep)
         if atom.kind is AtomKind.NAMED and isinstance(atom.data, tuple) and atom.data:
@@ -191,6 +234,33 @@ class Reals:
             forms = [self._part(walk, piece, space, deep) for piece in atom.data]
             return self._polynomials.add(walk, forms, (1,) * len(forms)) if len(forms) > 1 else forms[0]
         return None
+
+    @staticmethod
+    def _reads(atom: Atom) -> list[tuple[Atom, Rel | None]]:
+        """The operands of a lifted term and how it reads them; None at its own index."""
+        pattern = (atom.data[1] if atom.rels else atom.key[2])[2]
+        rels = [None if what == "scalar" or not atom.rels else atom.rels[place] for what, place in pattern]
+        return list(zip(atom.operands, rels, strict=True))
+
+    def _operands(self, walk: Walk, atom: Atom, deep: bool) -> list[Form]:
+        """The forms of what a lifted term is an op of, on its indices."""
+        space = self._spaces.of(atom)
+        return [self._read(walk, operand, rel, space, deep) for operand, rel in self._reads(atom)]
+
+    def _chosen(self, walk: Walk, atom: Atom, deep: bool) -> Form:
+        """What a predicate chooses, [p] · (a − b) + b; of a predicate as a number, [p] itself."""
+        space, (predicate, *choices) = self._spaces.of(atom), self._reads(atom)
+        test, rel = predicate
+        if rel is None:
+            rel = self._store.identity_on(space)
+        if test.kind is AtomKind.CONSTANT:
+            raise NoFormError
+        holds = self._polynomials.indicator(test, rel, space)
+        if not choices:
+            return holds
+        first, second = (self._read(walk, *read, space, deep) for read in choices)
+        apart = self._polynomials.add(walk, (first, second), (1, -1))
+        return self._polynomials.add(walk, (self._polynomials.multiply(walk, holds, apart), second), (1, 1))
 
     def _part(self, walk: Walk, piece: Piece, space: Dom, deep: bool) -> Form:
         read = self._read(walk, piece.atom, piece.rel, space, deep)
@@ -217,7 +287,9 @@ class Reals:
             values = self._values(walk, rel, space)
             if values is not None:
                 return values
-        if atom.kind is AtomKind.PRODUCT and rel is not None:
+        if not self.covers(atom, rel):
+            raise NoFormError
+        if atom.kind is AtomKind.PRODUCT and rel is not None and not self._is_exposed(atom):
             form = self._product(walk, atom, store.range(rel), deep)
         elif not deep and atom.number <= self._last_original and self._is_finite(walk, atom):
             form = self._itself(atom)
@@ -260,8 +332,91 @@ class Reals:
 
     # which terms are real numbers -----------------------------------------------------------------------------------
 
+    def computes(self, walk: Walk, atom: Atom, rel: Rel) -> None:
+        """The original computes this term at these of its indices: the inputs that are judged allow it there."""
+        self._last_original = max(self._last_original, atom.number)
+        indices = self._store.range(rel)
+        if self._is_partial(atom):
+            known = self._computed_at.get(atom.number)
+            self._computed_at[atom.number] = indices if known is None else self._store.set_union(known, indices)
+        name = self._name(atom)
+        if name == "stablehlo.divide" and atom.dtype.is_float:
+            self._divisions.append((atom, indices))
+        if name in CHOICES:
+            self._uncertain += atom.operands[1:]
+        if self._context.in_body:
+            self._uncertain.append(atom)
+
+    def _seal(self, walk: Walk) -> None:
+        """The original is gone through: tell what it computes for all inputs from what a choice may leave out."""
+        self._sealed = True
+        seen: dict[int, Atom] = {}
+        while self._uncertain:
+            atom = self._uncertain.pop()
+            if atom.number not in seen:
+                seen[atom.number] = atom
+                self._uncertain += atom.operands
+        for _, atom in sorted(seen.items()):
+            below = any(operand.number in self._shielded for operand in atom.operands)
+            if below or (atom.kind is AtomKind.LIFT and not self._is_total(atom) and atom.dtype.is_float):
+                self._shielded.add(atom.number)
+        for atom, indices in self._divisions:
+            if atom.number in self._shielded:
+                continue
+            for deep in (False, True):
+                try:
+                    _, divisor = self._operands(walk, atom, deep)
+                    self._signs.divides(walk, divisor, indices)
+                except (NoFormError, RelationLimitError):
+                    continue
+
+    def _is_exposed(self, atom: Atom) -> bool:
+        """Whether a term of the partitioned program uses one that the original computes only for some inputs."""
+        own = atom.number > self._last_original
+        return own and any(operand.number in self._shielded for operand in atom.operands)
+
+    def covers(self, atom: Atom, rel: Rel | None) -> bool:
+        """Whether a term is only read where the original computes it, if it may be no real number elsewhere."""
+        if rel is None or not self._is_partial(atom):
+            return True
+        if atom.number > self._last_original:
+            return all(self.covers(operand, rel) for operand in atom.operands)
+        known = self._computed_at.get(atom.number)
+        return known is not None and self._store.set_subset(self._store.range(rel), known)
+
+    def is_real(self, walk: Walk, atom: Atom, rel: Rel | None = None) -> bool:
+        """Whether the term is a real number wherever it is read."""
+        if not walk.is_original and not self._sealed:
+            self._seal(walk)
+        if not walk.is_original and atom.number in self._shielded:
+            return False
+        return self._has_real(walk, atom, rel)
+
+    def _is_partial(self, atom: Atom) -> bool:
+        """Whether a term with the indices of its one operand, all of them, may be no real number at some.
+
+        Only the original's: such a term of the partitioned program is taken for real only where it is at all indices.
+        """
+        if atom.kind is not AtomKind.LIFT or atom.rels or not atom.dtype.is_float:
+            return False
+        own = atom.number <= self._last_original and not self._is_total(atom)
+        return own or any(map(self._is_partial, atom.operands))
+
+    def _is_total(self, atom: Atom) -> bool:
+        """Whether the op of a lifted term gives a real number for all real operands."""
+        name = self._name(atom)
+        return name in TOTAL or (name == "stablehlo.divide" and is_positive_number(atom.operands[1]))
+
+    @staticmethod
+    def _name(atom: Atom) -> str | None:
+        """The op of a lifted term."""
+        if atom.kind is not AtomKind.LIFT:
+            return None
+        key = atom.data[1][0] if atom.rels else atom.key[2][0]
+        return key[0] if isinstance(key, tuple) and isinstance(key[0], str) else None
+
     def _is_finite(self, walk: Walk, atom: Atom) -> bool:
-        """Whether the term is a real number wherever its operations are defined, for real parameters."""
+        """Whether the term is a real number at all its indices (of the original: at those at which it computes it)."""
         if not atom.dtype.is_float:
             return not atom.dtype.is_complex
         found = self._finite.get(atom.number)
@@ -270,24 +425,58 @@ class Reals:
         return found
 
     def _finds_finite(self, walk: Walk, atom: Atom) -> bool:
+        if self._is_exposed(atom):
+            return False
         match atom.kind:
             case AtomKind.PARAMETER | AtomKind.INTEGER:
                 return True
             case AtomKind.CONSTANT:
                 value = atom.data[1] if isinstance(atom.data, tuple) else atom.data
                 return isinstance(value, (int, float)) and not isinstance(rational(value, atom.dtype), str)
-            case AtomKind.LIFT | AtomKind.PRODUCT:
-                return all(self._has_finite(walk, operand) for operand in atom.operands)
+            case AtomKind.LIFT:
+                reads = self._reads(atom)
+                return all(self._has_real(walk, *read) for read in reads) and self._is_defined(walk, atom)
+            case AtomKind.PRODUCT:
+                return all(self._is_real_everywhere(walk, operand) for operand in atom.operands)
             case AtomKind.GUARD:
-                return self._has_finite(walk, atom.operands[0])
+                return self._is_real_everywhere(walk, atom.operands[0])
             case AtomKind.NAMED:
-                parts = atom.data if isinstance(atom.data, tuple) else ()
-                return bool(parts) and all(self._has_finite(walk, piece.atom) for piece in parts)
+                definition = self._context.definition_of(atom)
+                if definition is None or not definition.pieces:
+                    return False
+                sums = definition.monoid in (None, Monoid.ADD)
+                return all(
+                    # a maximum over guarded elements is −∞ where none of them is there
+                    (sums or piece.atom.kind is not AtomKind.GUARD) and self._has_real(walk, piece.atom, piece.rel)
+                    for piece in definition.pieces
+                )
             case _:
                 return False
 
-    def _has_finite(self, walk: Walk, atom: Atom) -> bool:
+    def _has_real(self, walk: Walk, atom: Atom, rel: Rel | None) -> bool:
+        if not self.covers(atom, rel):
+            return False
         if self._is_finite(walk, atom):
             return True
-        form = self._form(walk, atom, deep=False) if atom.dtype.is_float else None
+        if not atom.dtype.is_float or atom.kind in (AtomKind.CONSTANT, AtomKind.INTEGER):
+            return False
+        form = self._form(walk, atom, deep=False)
         return form is not None and form.below is None
+
+    def _is_real_everywhere(self, walk: Walk, atom: Atom) -> bool:
+        return not self._is_partial(atom) and self._has_real(walk, atom, None)
+
+    def _is_defined(self, walk: Walk, atom: Atom) -> bool:
+        """Whether an op on real numbers gives one: in the original it does by assumption."""
+        name = self._name(atom)
+        if self._is_total(atom) or atom.number <= self._last_original:
+            return True
+        if not atom.dtype.is_float or any(not operand.dtype.is_float for operand in atom.operands):
+            return False
+        try:
+            forms = self._operands(walk, atom, deep=True)
+        except (NoFormError, RelationLimitError):
+            return False
+        if name == "stablehlo.divide":
+            return self._signs.is_nonzero(walk, forms[1])
+        return name in OF_POSITIVE and self._signs.is_positive(walk, forms[0])

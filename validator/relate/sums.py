@@ -148,8 +148,8 @@ def contract(
                     return walk.unrelated(type_, "a contraction counts one product several times")
                 if isinstance(made, _Nothing):
                     levels = 2
-                elif walk.of_reals and (_is_zero(atom_a) or _is_zero(atom_b)):
-                    # lemma *zero product*: 0 · x = 0, which infinities and NaN break
+                elif _is_zero_product(walk, (atom_a, rel_a), (atom_b, rel_b)):
+                    # lemma *zero product*: 0 · x = 0 for a real number x
                     levels, theory = 2, Theory.REAL
                     walk.context.used("zero product")
                 else:
@@ -159,6 +159,14 @@ def contract(
     theory = strongest([theory, lhs.theory, rhs.theory])
     result = Val(type_, gathered(store, pieces), domain, Monoid.ADD, levels, theory)
     return walk.settle(restricted(walk, result, domain))
+
+
+def _is_zero_product(walk: Walk, *factors: tuple[Atom, Rel]) -> bool:
+    """Whether one factor is the constant zero and the other one a real number."""
+    reals = walk.context.reals
+    if reals is None or not any(_is_zero(atom) for atom, _ in factors):
+        return False
+    return all(_is_zero(atom) or reals.is_real(walk, atom, rel) for atom, rel in factors)
 
 
 def _factor(walk: Walk, value: Val) -> Val:

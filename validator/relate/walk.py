@@ -20,7 +20,7 @@ from ..ops.devices import DEVICE_NUMBERS
 from ..ops.integers import exact_integers
 from ..ops.keys import frozen_attributes
 from ..ops.monoid import Monoid
-from ..ops.record import OpRecord, Theory
+from ..ops.record import OpRecord
 from ..ops.registry import RECORDS
 from ..read.ir import DType, Op, Program, Region, TensorType, TokenType, TupleType, Type
 from ..read.shardings import Sharding
@@ -104,8 +104,7 @@ class Walk:
     @property
     def of_reals(self) -> bool:
         """Whether the laws of the real numbers may be used."""
-        bridge = self.context.bridge
-        return bridge is not None and bridge.accepted is Theory.REAL
+        return self.context.reals is not None
 
     @property
     def op_name(self) -> str:
