@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..passes.rewriting import state_device_counts
 from ..validator.compat import ir, new_context, parse_module
 from ..validator.ops.record import Theory
 from ..validator.options import Assumption
 from ..validator.read.files import identify
 from ..validator.read.mesh_ops import MESHES, OWN_MESH, read_mesh
+from ..validator.read.mlir_text import parse_file
 from ..validator.read.program import stablehlo_of
 from ..validator.report.verdict import Verdict
 from .definition import DIALECT
 from .entries import Entry, Repeat, Shard, read_entries
+from .verify import verify
 
 Module = str | bytes | ir.Module
 """A program: its text or bytes in any format that the validator reads, or a module."""
@@ -68,7 +71,10 @@ def relations_text(
     results: Sequence[Entry] | None = None,
     meshes: Mapping[str, Mapping[str, int]] | None = None,
 ) -> str:
-    """A relation file. A mesh is given by its name, its axes and their sizes, from major to minor."""
+    """A relation file. A mesh is given by its name, its axes and their sizes, from major to minor.
+
+    Raises ValueError for relations that break a rule of the dialect.
+    """
     op = f'"{DIALECT}.relations"() {{{", ".join(_lists(parameters, results))}}} : () -> ()'
     return _printed(f"{_mesh_ops(meshes)}{op}")
 
@@ -82,27 +88,47 @@ def problem_text(
     parameters: Sequence[Entry] | None = None,
     results: Sequence[Entry] | None = None,
     meshes: Mapping[str, Mapping[str, int]] | None = None,
+    relations: bytes | None = None,
     assume: Iterable[Assumption] = (),
     proof: Theory | None = None,
     name: str | None = None,
 ) -> str:
     """A problem file that holds both programs, with lists of relations where the programs' shardings do not tell them.
 
-    Raises `ReadError` for a program that cannot be read.
+    `relations` is the content of a relation file, in place of lists and meshes. Raises `ReadError` for a program that
+    cannot be read, and ValueError for relations that break a rule of the dialect.
     """
     attributes = ["spec = @spec", "impl = @impl", f'theory = "{theory.value}"', f'expect = "{expect.name}"']
-    attributes += _lists(parameters, results)
+    heads, lists = (_mesh_ops(meshes), _lists(parameters, results)) if relations is None else _taken_over(relations)
+    attributes += lists
     assumed = sorted(f'"{assumption.value}"' for assumption in assume)
     attributes += [f"assume = {_list(assumed)}"] if assumed else []
     attributes += [f'proof = "{proof.value}"'] if proof is not None else []
     attributes += [f"sym_name = {ir.StringAttr.get(name, new_context())}"] if name is not None else []
     sides = "\n".join(_side(module, side) for module, side in ((spec, "spec"), (impl, "impl")))
     op = f'"{DIALECT}.problem"() {{{", ".join(attributes)}}} : () -> ()'
-    return _printed(f"{_mesh_ops(meshes)}{sides}\n{op}")
+    return _printed(f"{heads}{sides}\n{op}")
+
+
+def _taken_over(relations: bytes) -> tuple[str, list[str]]:
+    """The meshes of a relation file, and its lists as attributes."""
+    heads, lists = "", []
+    for view in parse_file(relations, "relations").body.operations:
+        op: Any = view.operation
+        if op.name in MESHES:
+            heads += op.get_asm(print_generic_op_form=True, use_local_scope=True) + "\n"
+        else:
+            lists += [f"{key} = {op.attributes[key]}" for key in ("parameters", "results") if key in op.attributes]
+    return heads, lists
 
 
 def _printed(text: str) -> str:
-    module = parse_module(text, new_context(allow_unregistered=True))
+    try:
+        module = parse_module(text, new_context(allow_unregistered=True))
+    except ir.MLIRError as error:
+        raise ValueError(error.error_diagnostics[0].message if error.error_diagnostics else str(error)) from None
+    for finding in verify(module):
+        raise ValueError(finding.message)
     canonical(module)
     return printed(module)
 
@@ -129,10 +155,8 @@ def _side(source: Module, name: str) -> str:
     else:
         data = source.encode() if isinstance(source, str) else source
         module, counts = stablehlo_of(identify(data, name))
-    attributes = module.operation.attributes
-    with module.context, ir.Location.unknown():
-        attributes["sym_name"] = ir.StringAttr.get(name)
-        for key, count in zip(("mhlo.num_replicas", "mhlo.num_partitions"), counts or (), strict=False):
-            if key not in attributes:
-                attributes[key] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), count)
+    if counts is not None:
+        state_device_counts(module, counts)
+    with module.context:
+        module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
     return module.operation.get_asm(print_generic_op_form=True, use_local_scope=True)

@@ -137,6 +137,9 @@ def parser() -> argparse.ArgumentParser:
     output.add_argument(
         "--replay", metavar="FILE", help="when refuted, write a Python script that evaluates the counterexample"
     )
+    output.add_argument(
+        "--write-problem", metavar="FILE", help="write the pair, its relations and its verdict as a problem file"
+    )
     output.add_argument("--html", metavar="FILE", help="write the reports as one page of HTML, too")
     output.add_argument(
         "--certificate",
@@ -265,9 +268,13 @@ def _about(args: argparse.Namespace) -> int:
     return ExitCode.PROVED
 
 
+_OF_ONE_PAIR = ("relations", "replay", "certificate", "write_problem")
+"""Options that make sense for one pair of programs only."""
+
+
 def _check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     """Refuses combinations that argparse cannot express."""
-    for path in (args.replay, args.html, args.certificate):
+    for path in (args.replay, args.html, args.certificate, args.write_problem):
         if path is not None and not os.access(os.path.dirname(path) or ".", os.W_OK):
             command_line.error(f"cannot write '{path}'")
     if args.bisect and args.xla_dump is None:
@@ -277,9 +284,9 @@ def _check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> N
     if args.xla_dump is not None:
         if args.before is not None:
             command_line.error("BEFORE and AFTER do not go with --xla-dump")
-        for option in ("replay", "certificate", "relations"):
+        for option in _OF_ONE_PAIR:
             if getattr(args, option) is not None:
-                command_line.error(f"--{option} takes one pair and does not go with --xla-dump")
+                command_line.error(f"{_flag(option)} takes one pair and does not go with --xla-dump")
         if args.ray:
             from . import cluster
 
@@ -294,13 +301,13 @@ def _check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> N
     if args.before is None:
         command_line.error("BEFORE and AFTER, a problem file, or --xla-dump, are required")
     if args.after is None:
-        for option in ("relations", "replay", "certificate"):
+        for option in _OF_ONE_PAIR:
             if getattr(args, option) is not None:
-                command_line.error(f"--{option} takes one pair and does not go with a problem file")
+                command_line.error(f"{_flag(option)} takes one pair and does not go with a problem file")
         return
     for option in ("split_input_file", "verify_diagnostics"):
         if getattr(args, option):
-            command_line.error(f"--{option.replace('_', '-')} goes with a problem file only")
+            command_line.error(f"{_flag(option)} goes with a problem file only")
     if [args.before, args.after, args.relations].count("-") > 1:
         command_line.error("only one input can be stdin")
 
@@ -379,6 +386,8 @@ def _validate(
         _replay(report, before, after, args.replay, options)
     if args.certificate is not None:
         _certificate(report, args.certificate)
+    if args.write_problem is not None:
+        _write_problem(report, before, after, args.write_problem, options)
     return ExitCode.of(report.verdict)
 
 
@@ -467,6 +476,27 @@ def _say(report: Report, args: argparse.Namespace, writer: Writer) -> None:
     if args.stats:
         for line in text.stats_lines(report.stats):
             print(line, file=sys.stderr)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _write_problem(report: Report, before: Source, after: Source, path: str, options: Options) -> None:
+    """Writes the pair as a problem that expects what has come out of it."""
+    from ..dialect.build import problem_text
+
+    text = problem_text(
+        before.data,
+        after.data,
+        expect=report.verdict,
+        theory=options.theory,
+        relations=options.relations.data if options.relations is not None else None,
+        assume=options.assumptions,
+        proof=report.theory,
+    )
+    with _open(path) as file:
+        file.write(text)
 
 
 def _replay(report: Report, before: Source, after: Source, path: str, options: Options) -> None:

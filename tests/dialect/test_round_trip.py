@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -176,3 +178,18 @@ def test_the_native_tool_and_the_plugin(tmp_path: Path):
     command = [sys.executable, "-P", "-c", "from lit.main import main; main()", "-v", *tests]
     run = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert run.returncode == 0 and run.stdout.count("PASS: ") == 2, run.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"parameters": [Shard(0, axes=("x",), mesh="m")]}, "parameters[0]: unknown mesh '@m'"),
+        ({"results": [Written("somehow")]}, "results[0]: unknown relation 'somehow'"),
+        ({"proof": Theory.REAL}, "a proof in theory 'real' where 'reassociated' is the weakest to accept"),
+        ({"meshes": {"impl": {"x": 2}}}, "redefinition of symbol named 'impl'"),
+        ({"parameters": [Pieces((AffinePiece("(d, i) -> (j)"),))]}, "use of undeclared identifier"),
+    ],
+)
+def test_problems_that_break_a_rule_are_not_built(options: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        problem_text(*TP_MLP, expect=Verdict.PROVED, **options)
