@@ -20,7 +20,7 @@ from ..validator.read.program import stablehlo_of
 from ..validator.report.verdict import Verdict
 from .definition import DIALECT
 from .entries import Entry, Repeat, Shard, read_entries
-from .verify import verify
+from .verify import WITH_RELATIONS, verify
 
 Module = str | bytes | ir.Module
 """A program: its text or bytes in any format that the validator reads, or a module."""
@@ -40,7 +40,7 @@ def canonical(module: ir.Module) -> None:
     meshes = [read_mesh(op)[0] for op in ops if op.name in MESHES]
     only = meshes[0] if len(meshes) == 1 else None
     for op in ops:
-        if not op.name.startswith(f"{DIALECT}."):
+        if op.name not in WITH_RELATIONS:
             continue
         for key in ("parameters", "results"):
             if key in op.attributes:

@@ -84,4 +84,100 @@ irdl.dialect @shardproof {
 
     irdl.attributes {"spec" = %spec, "impl" = %impl, "theory" = %theory, "expect" = %expect}
   }
+
+  // Certificates: a flat list, in the order that `validator/check/certificate.py` reads. A block inside an operation of a
+  // program stands between `block` and `end`, since IRDL knows no terminators that would end a region's block.
+
+  irdl.operation @certificate attributes {
+    summary = "The head of a certificate: its version and seal, the theory of the whole and of each result, the coordinates of a device, and the fingerprints of both programs."
+  } {
+    %version = irdl.base "#builtin.integer"
+    %seal = irdl.base "#builtin.string"
+
+    %exact = irdl.is "exact"
+    %reassociated = irdl.is "reassociated"
+    %real = irdl.is "real"
+    %theory = irdl.any_of(%exact, %reassociated, %real)
+
+    %results = irdl.base "#builtin.array"
+    %assumptions = irdl.base "#builtin.array"
+    %mesh = irdl.base "#builtin.array"
+    %before = irdl.base "#builtin.string"
+    %after = irdl.base "#builtin.string"
+    irdl.attributes {
+      "version" = %version, "seal" = %seal, "theory" = %theory, "results" = %results, "assumptions" = %assumptions,
+      "mesh" = %mesh, "before" = %before, "after" = %after
+    }
+  }
+
+  irdl.operation @relation attributes {
+    summary = "A relation in isl's notation; relations are numbered as they stand."
+  } {
+    %text = irdl.base "#builtin.string"
+    irdl.attributes {"text" = %text}
+  }
+
+  irdl.operation @term attributes {
+    summary = "A definition of a logical tensor; its parts are triples of a term, a relation (-1 for none) and a count. Terms are numbered as they stand."
+  } {
+    %kind = irdl.base "#builtin.string"
+    %type = irdl.base "#builtin.string"
+    %arity = irdl.base "#builtin.integer"
+    %key = irdl.base "#builtin.string"
+    %parts = irdl.base "#builtin.array"
+    %levels = irdl.base "#builtin.integer"
+    irdl.attributes {
+      "kind" = %kind, "type" = %type, "arity" = %arity, "key" = %key, "parts" = %parts, "levels" = %levels
+    }
+  }
+
+  irdl.operation @program attributes {
+    summary = "What follows speaks of a program, the first time of the one before, the second time of the one after."
+  } {
+    irdl.operands()
+    irdl.results()
+  }
+
+  irdl.operation @step attributes {
+    summary = "What follows, up to the next step, speaks of one operation, by its position in its block."
+  } {
+    %position = irdl.base "#builtin.integer"
+    %op = irdl.base "#builtin.string"
+    irdl.attributes {"position" = %position, "op" = %op}
+  }
+
+  irdl.operation @claim attributes {
+    summary = "What an operand or a result of the step's operation is: pieces as triples of a term, a relation and a count, as a view or combined by an operation."
+  } {
+    %operand = irdl.is "operand"
+    %result = irdl.is "result"
+    %of = irdl.any_of(%operand, %result)
+
+    %position = irdl.base "#builtin.integer"
+    %monoid = irdl.base "#builtin.string"
+    %pieces = irdl.base "#builtin.array"
+    irdl.attributes {"of" = %of, "position" = %position, "monoid" = %monoid, "pieces" = %pieces}
+  }
+
+  irdl.operation @loop attributes {
+    summary = "The loop of the program before that the step's loop is paired with, by its number (-1 for a loop that is repeated), and the relation of each carried value."
+  } {
+    %pair = irdl.base "#builtin.integer"
+    %relations = irdl.base "#builtin.array"
+    irdl.attributes {"pair" = %pair, "relations" = %relations}
+  }
+
+  irdl.operation @block attributes {
+    summary = "What follows, up to the matching end, speaks of a block inside the step's operation; blocks stand in order."
+  } {
+    irdl.operands()
+    irdl.results()
+  }
+
+  irdl.operation @end attributes {
+    summary = "The end of a block."
+  } {
+    irdl.operands()
+    irdl.results()
+  }
 }

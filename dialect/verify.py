@@ -218,10 +218,11 @@ def _mesh(file: File, op: Any) -> Iterator[str]:
 
 # Relations.
 
-_WITH_RELATIONS = (f"{DIALECT}.relations", f"{DIALECT}.problem")
+WITH_RELATIONS = (f"{DIALECT}.relations", f"{DIALECT}.problem")
+"""Operations that have lists of relations."""
 
 
-@_rule("entry-form", "An entry of a list of relations has one of the documented forms.", *_WITH_RELATIONS)
+@_rule("entry-form", "An entry of a list of relations has one of the documented forms.", *WITH_RELATIONS)
 def _entry_form(file: File, op: Any) -> Iterator[str]:
     for name in ("parameters", "results"):
         if name in op.attributes:
@@ -234,7 +235,7 @@ def _entry_form(file: File, op: Any) -> Iterator[str]:
 @_rule(
     "entry-mesh",
     "A mesh that an entry names is declared at the top of the file, with the axes that it names.",
-    *_WITH_RELATIONS,
+    *WITH_RELATIONS,
 )
 def _entry_mesh(file: File, op: Any) -> Iterator[str]:
     for path, entry in _leaves(op):
@@ -262,7 +263,7 @@ def _meshes_named(entry: Entry) -> Iterator[tuple[str | None, tuple[str, ...]]]:
             pass
 
 
-@_rule("piece-dimensions", "The map and the domain of a piece have the same dimensions.", *_WITH_RELATIONS)
+@_rule("piece-dimensions", "The map and the domain of a piece have the same dimensions.", *WITH_RELATIONS)
 def _piece_dimensions(file: File, op: Any) -> Iterator[str]:
     for path, entry in _leaves(op):
         for number, piece in enumerate(entry.pieces if isinstance(entry, Pieces) else ()):
@@ -333,6 +334,31 @@ def _proof_theory(file: File, op: Any) -> Iterator[str]:
         yield f"a proof in theory '{proof}' where {_value(op, 'expect')} is expected"
     elif theories.index(proof) > theories.index(theory):
         yield f"a proof in theory '{proof}' where '{theory}' is the weakest to accept"
+
+
+# Certificates. Whether one proves anything is for `shardproof-check`.
+
+_IN_CERTIFICATES = tuple(
+    f"{DIALECT}.{name}" for name in ("block", "claim", "end", "loop", "program", "relation", "step", "term")
+)
+
+
+@_rule("certificate-head", "What belongs to a certificate follows its head, the first operation.", *_IN_CERTIFICATES)
+def _certificate_head(file: File, op: Any) -> Iterator[str]:
+    if file.operations[0].name != f"{DIALECT}.certificate":
+        yield f"'{op.name}' without a '{DIALECT}.certificate' at the start of the file"
+
+
+@_rule("blocks-end", "Every block of a certificate has its end.", f"{DIALECT}.certificate")
+def _blocks_end(file: File, op: Any) -> Iterator[str]:
+    depth = 0
+    for each in file.operations:
+        depth += (each.name == f"{DIALECT}.block") - (each.name == f"{DIALECT}.end")
+        if depth < 0:
+            yield "an end without a block"
+            return
+    if depth:
+        yield "a block without an end"
 
 
 _FORM = frozenset({"known-operation", "required-attributes", "attribute-kinds", "operands-and-results"})

@@ -32,7 +32,7 @@ def test_the_text_is_what_mlir_prints(name: str):
     text = certificate(name)
     with ir.Context() as context:
         context.allow_unregistered_dialects = True
-        assert ir.Module.parse(text).operation.get_asm(print_generic_op_form=True) == text
+        assert f"{ir.Module.parse(text).operation.get_asm(print_generic_op_form=True)}\n" == text
 
 
 def test_a_certificate_of_other_programs_is_rejected():

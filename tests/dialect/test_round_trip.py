@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from dialect.mlir_tools import DEFINITION, NAMES, ROOT, cmake_folder, printed, tool
+from shardproof import validate_modules
 from shardproof.dialect import (
     AffinePiece,
     Entry,
@@ -83,7 +84,9 @@ def _texts() -> list[tuple[str, str]]:
             ),
         ),
     ]  # fmt: skip
-    return built + _files()
+    report = validate_modules(TP_MLP[0], TP_MLP[1], certificate=True)
+    assert report.certificate is not None
+    return [*built, ("certificate", report.certificate), *_files()]
 
 
 def _corpus() -> list[tuple[str, str]]:

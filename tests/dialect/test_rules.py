@@ -26,6 +26,12 @@ def _mesh(axes: str = '["x", "y"]', sizes: str = "2, 3", more: str = "") -> str:
     return f'"shardproof.mesh"() {{sym_name = "m", axes = {axes}, sizes = array<i64: {sizes}>{more}}} : () -> ()'
 
 
+CERTIFICATE = (
+    '"shardproof.certificate"() {version = 1, seal = "", theory = "exact", results = [], assumptions = [], mesh = [], '
+    'before = "", after = ""} : () -> ()\n'
+)
+BLOCK, END = ('"shardproof.block"() : () -> ()', '"shardproof.end"() : () -> ()')
+
 BROKEN = [
     ("known-operation", '"shardproof.proof"() : () -> ()', "'shardproof.proof' is no operation of the dialect"),
     ("required-attributes", _problem(expect=""), "'shardproof.problem' without 'expect'"),
@@ -88,6 +94,9 @@ BROKEN = [
         _problem('proof = "real"'),
         "a proof in theory 'real' where 'reassociated' is the weakest to accept",
     ),
+    ("certificate-head", '"shardproof.program"() : () -> ()', "without a 'shardproof.certificate' at the start"),
+    ("blocks-end", CERTIFICATE + BLOCK, "a block without an end"),
+    ("blocks-end", CERTIFICATE + END + BLOCK, "an end without a block"),
     (
         "proof-theory",
         _problem('proof = "exact"', expect='"REFUTED"'),
@@ -97,6 +106,7 @@ BROKEN = [
 
 KEPT = [
     "",
+    CERTIFICATE + '"shardproof.relation"() {text = "{ [] }"} : () -> ()' + BLOCK + BLOCK + END + END,
     _problem(),
     _problem('sym_name = "p", assume = ["indices-in-bounds"], proof = "exact", other.note = 3'),
     _problem(spec='"before.mlir"', impl="@a"),

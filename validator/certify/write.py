@@ -76,7 +76,7 @@ class _Writing:
         self._programs()
         # now it is known which terms are needed
         self.lines.number_terms()
-        parts = self._programs()
+        programs = self._programs()
         relations = [_op("relation", {"text": text}) for text in self.lines.relations]
         terms = [_op("term", line) for line in self.lines.terms]
         theories = [comparison.theory for comparison in self.decision.comparisons if comparison is not None]
@@ -91,17 +91,16 @@ class _Writing:
             "before": digest(self.programs[0]),
             "after": digest(self.programs[1]),
         }
-        body = "\n".join([*relations, *terms, *parts])
-        text = _printed(f'"shardproof.certificate"() ({{\n{body}\n}}) {_attributes(head)} : () -> ()')
-        return text.replace('seal = ""', f'seal = "{seal_of(text)}"')
+        text = _printed("\n".join([_op("certificate", head), *relations, *terms, *programs]))
+        # MLIR's tools end a file with an empty line.
+        return text.replace('seal = ""', f'seal = "{seal_of(text)}"') + "\n"
 
     def _programs(self) -> list[str]:
-        parts = []
+        lines = []
         for program, block in zip(self.programs, self.blocks, strict=True):
             needed = {result.value.number for result in program.results}
-            body = "\n".join(self._block(program.body, block, needed))
-            parts.append(f'"shardproof.program"() ({{\n{body}\n}}) : () -> ()')
-        return parts
+            lines += [_op("program", {}), *self._block(program.body, block, needed)]
+        return lines
 
     def _block(self, region: Region, block: Sequence[TracedOp], needed: set[int]) -> Iterator[str]:
         """The steps of a block that its results, or what else is needed, depend on."""
@@ -110,11 +109,9 @@ class _Writing:
         for position, op in enumerate(region.ops):
             step = traced.get(id(op))
             if id(op) in live and step is not None:
-                text = self._step(position, step)
-                if text:
-                    yield text
+                yield from self._step(position, step)
 
-    def _step(self, position: int, step: TracedOp) -> str:
+    def _step(self, position: int, step: TracedOp) -> list[str]:
         op, claims = step.op, []
         elementwise = MEANINGS[op.name].family is Family.ELEMENTWISE
         for number, value in step.rewritten.items():
@@ -130,13 +127,13 @@ class _Writing:
             relations = [self.lines.relation(rel) for rel in step.loop.relations]
             claims.append(_op("loop", {"pair": pair, "relations": relations}))
         frames = [
-            "\n".join(self._block(op.regions[number % len(op.regions)], block, _results(op, number % len(op.regions))))
+            list(self._block(op.regions[number % len(op.regions)], block, _results(op, number % len(op.regions))))
             for number, block in enumerate(blocks)
         ]
         if not claims and not any(frames):
-            return ""
-        body = ", ".join(f"{{\n{text}\n}}" for text in ("\n".join(claims), *frames))
-        return f'"shardproof.step"() ({body}) {_attributes({"position": position, "op": op.name})} : () -> ()'
+            return []
+        inner = [line for frame in frames for line in (_op("block", {}), *frame, _op("end", {}))]
+        return [_op("step", {"position": position, "op": op.name}), *claims, *inner]
 
     def _claim(self, of: str, position: int, value: AnyVal) -> str:
         if not isinstance(value, Val):

@@ -1,9 +1,11 @@
 """Reading a certificate: MLIR text of the `shardproof` dialect, as plain data. Nothing in it is believed here.
 
-`shardproof.certificate` holds, in this order, `shardproof.relation`s and `shardproof.term`s, which are numbered as they
-stand, and one `shardproof.program` each for before and after, of `shardproof.step`s. A step speaks of one op of its
-block, by position; its first region has `shardproof.claim`s on operands and results, and at most one `shardproof.loop`;
-further regions are the blocks that were followed inside the op, one after the other.
+A `shardproof.certificate` is followed by `shardproof.relation`s and `shardproof.term`s, which are numbered as they
+stand, and then by the `shardproof.step`s of both programs, each behind a `shardproof.program`. A step speaks of one op
+of its block, by position. Behind it stand the `shardproof.claim`s on its operands and results, at most one
+`shardproof.loop`, and the blocks that were followed inside the op, each from a `shardproof.block` to its
+`shardproof.end`. There are no regions, since the definition of the dialect, which other tools load, cannot say how the
+block of a region ends.
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ from .relations import Relations
 from .terms import Kind, Part, Term, Terms
 
 VERSION = 1
+
+_DEPTH = 100
+"""Blocks in blocks: no program that is read is nested like that."""
 
 _HEAD = ("version", "seal", "theory", "results", "assumptions", "mesh", "before", "after")
 
@@ -83,46 +88,61 @@ def read_certificate(data: bytes, name: str, rels: Relations, terms: Terms) -> C
         except (ir.MLIRError, UnicodeDecodeError) as error:
             message = str(error).strip().splitlines()[0]
             raise ReadError(ReadErrorKind.SYNTAX, name, f"is no MLIR text: {message}") from None
-        ops = list(module.body.operations)
-        if len(ops) != 1 or ops[0].name != "shardproof.certificate":
+        ops = [view.operation for view in module.body.operations]
+        if not ops or ops[0].name != "shardproof.certificate":
             raise Rejection("this file is no certificate")
         seal = _attributes(ops[0], *_HEAD)["seal"]
         if seal != seal_of(str(module.operation.get_asm(print_generic_op_form=True)), seal):
             raise Rejection("the file was changed after it was written")
         try:
-            return _Reading(rels, terms).certificate(ops[0])
+            return _Reading(ops, rels, terms).certificate()
         except (KeyError, ValueError, IndexError, TypeError, AssertionError) as error:
             raise Rejection(f"a malformed certificate: {type(error).__name__}: {error}") from error
 
 
 def seal_of(text: str, seal: str = "") -> str:
     """What tells that a file is as it was written; it is no proof of anything, since anybody can seal a file anew."""
-    return hashlib.sha256(text.replace(f'seal = "{seal}"', 'seal = ""').encode()).hexdigest()
+    return hashlib.sha256(text.rstrip("\n").replace(f'seal = "{seal}"', 'seal = ""').encode()).hexdigest()
 
 
 class _Reading:
     """One certificate being read; its tables grow as relations and terms come by."""
 
-    def __init__(self, rels: Relations, terms: Terms) -> None:
+    def __init__(self, ops: Sequence[Any], rels: Relations, terms: Terms) -> None:
+        self.ops, self.at = ops, 0
         self.rels, self.terms = rels, terms
         self.relation_table: list[Rel] = []
         self.term_table: list[Term] = []
 
-    def certificate(self, op: Any) -> Certificate:
-        head = _attributes(op, *_HEAD)
+    def next(self) -> str:
+        """The name of the operation that comes next, without the dialect's."""
+        return self.ops[self.at].name.removeprefix("shardproof.") if self.at < len(self.ops) else ""
+
+    def take(self, name: str, *attributes: str) -> dict[str, Any]:
+        """The attributes of the operation that comes next, which has to have this name."""
+        if self.next() != name:
+            raise Rejection(f"'{self.next() or 'the end'}' instead of '{name}' in a certificate")
+        op = self.ops[self.at]
+        if len(op.regions) or len(op.operands) or len(op.results):
+            raise Rejection(f"'{op.name}' with regions, operands or results")
+        self.at += 1
+        return _attributes(op, *attributes)
+
+    def certificate(self) -> Certificate:
+        head = self.take("certificate", *_HEAD)
         if head["version"] != VERSION:
             raise Rejection(f"version {head['version']} of certificates is not known")
-        frames: list[Frame] = []
-        for inner in op.regions[0].blocks[0].operations:
-            if inner.name == "shardproof.relation":
-                self.relation_table.append(self.rels.rel(_attributes(inner, "text")["text"]))
-            elif inner.name == "shardproof.term":
-                self.term_table.append(self._term(inner))
-            elif inner.name == "shardproof.program":
-                _attributes(inner)
-                frames.append(self._frame(inner.regions[0]))
+        while self.next() in ("relation", "term"):
+            if self.next() == "relation":
+                self.relation_table.append(self.rels.rel(self.take("relation", "text")["text"]))
             else:
-                raise Rejection(f"'{inner.name}' is not part of a certificate")
+                self.term_table.append(self._term())
+        frames: list[Frame] = []
+        for _ in ("before", "after"):
+            self.take("program")
+            frames.append(self._frame(0))
+        if self.next():
+            raise Rejection(f"'{self.next()}' behind a certificate")
         before, after = frames
         return Certificate(
             tuple(Theory(theory) for theory in head["results"]),
@@ -135,8 +155,8 @@ class _Reading:
             after,
         )
 
-    def _term(self, op: Any) -> Term:
-        said = _attributes(op, "kind", "type", "arity", "key", "parts", "levels")
+    def _term(self) -> Term:
+        said = self.take("term", "kind", "type", "arity", "key", "parts", "levels")
         kind, dtype, arity, text = Kind(said["kind"]), DType(said["type"]), said["arity"], str(said["key"])
         parts = [
             Part(self._at(self.term_table, term), None if rel == -1 else self._at(self.relation_table, rel), count)
@@ -198,30 +218,30 @@ class _Reading:
             raise Rejection("a number that stands for nothing yet")
         return table[number]
 
-    def _frame(self, region: Any) -> Frame:
+    def _frame(self, depth: int) -> Frame:
+        if depth > _DEPTH:
+            raise Rejection(f"blocks nested more than {_DEPTH} deep")
         frame: Frame = {}
-        for op in region.blocks[0].operations if len(region.blocks) else ():
-            if op.name != "shardproof.step":
-                raise Rejection(f"'{op.name}' among steps")
-            said = _attributes(op, "position", "op")
+        while self.next() == "step":
+            said = self.take("step", "position", "op")
             if said["position"] in frame:
                 raise Rejection("two steps for one op")
-            frame[said["position"]] = self._step(op, said["op"])
+            frame[said["position"]] = self._step(said["op"], depth)
         return frame
 
-    def _step(self, op: Any, name: str) -> Step:
+    def _step(self, name: str, depth: int) -> Step:
         claims: dict[str, dict[int, Claim]] = {"operand": {}, "result": {}}
+        frames: list[Frame] = []
         loop: LoopNote | None = None
-        first, *frames = op.regions
-        for inner in first.blocks[0].operations if len(first.blocks) else ():
-            if inner.name == "shardproof.loop" and loop is None:
-                said = _attributes(inner, "pair", "relations")
+        while self.next() in ("claim", "loop"):
+            if self.next() == "loop":
+                said = self.take("loop", "pair", "relations")
+                if loop is not None:
+                    raise Rejection("two loops in a step")
                 relations = tuple(self._at(self.relation_table, number) for number in said["relations"])
                 loop = LoopNote(None if said["pair"] == -1 else said["pair"], relations)
                 continue
-            if inner.name != "shardproof.claim":
-                raise Rejection(f"'{inner.name}' in a step")
-            said = _attributes(inner, "of", "position", "monoid", "pieces")
+            said = self.take("claim", "of", "position", "monoid", "pieces")
             if said["position"] in claims[said["of"]]:
                 raise Rejection("two claims on one value")
             pieces = tuple(
@@ -230,7 +250,11 @@ class _Reading:
             )
             monoid = None if said["monoid"] == "view" else Monoid(said["monoid"])
             claims[said["of"]][said["position"]] = Claim(pieces, monoid)
-        return Step(name, claims["operand"], claims["result"], tuple(map(self._frame, frames)), loop)
+        while self.next() == "block":
+            self.take("block")
+            frames.append(self._frame(depth + 1))
+            self.take("end")
+        return Step(name, claims["operand"], claims["result"], tuple(frames), loop)
 
     def _term_number(self, number: int) -> int:
         self._at(self.term_table, number)
