@@ -189,10 +189,9 @@ def _graph(report: Report) -> Iterator[str]:
         return
     yield "<section><h2>The place in both programs</h2>"
     op, value, reason = (markup(text) for text in (frontier.op, frontier.value, frontier.reason))
-    yield (
-        f"<p>Here the after program departs from the before program: the operands of <code>{op}</code> relate to it as "
-        f"they must, and its result <code>{value}</code> {reason}.</p>"
-    )
+    # a cause is known by what would mend it, and that is told of the op to be mended
+    what = "The first value without a relation" if report.cause is None else "Likely at fault"
+    yield f"<p>{what} is <code>{value}</code>, the result of <code>{op}</code>: {reason}.</p>"
     if svg := drawing(frontier):
         yield f'<div class="canvas">{svg}</div>'
         yield f'<p class="caption">{_CAPTION}</p>'
