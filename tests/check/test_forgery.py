@@ -126,6 +126,27 @@ def test_a_proof_does_not_carry_over_to_a_wrong_program(name: str):
     assert rejected > 3
 
 
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [
+        ('kind = "number", levels', 'kind = "scalar", levels'),
+        ('key = "0|', 'key = "x|'),
+        ("] : 0 <= i0", "] : exists (e : i0 = 2e) and 0 <= i0"),
+        ("pieces = [", "pieces = [0, 0, -1, "),
+        ("version = 1", "version = 2"),
+        ('kind = "apply"', 'kind = "applied"'),
+        ("shardproof.step", "shardproof.stop"),
+        ("arity = 2", 'arity = "2"'),
+    ],
+)
+def test_malformed_certificates_are_rejected_with_a_reason(word: str, other: str):
+    before, after = pair("tp_mlp")
+    text = certificate("tp_mlp")
+    assert word in text
+    with pytest.raises((Rejection, ReadError), match=r"\w"):
+        check(sealed(text.replace(word, other)).encode(), "certificate", before, after)
+
+
 def test_a_weaker_theory_cannot_be_passed_off_as_a_stronger_one():
     before, after = pair("tp_mlp")
     changed = sealed(certificate("tp_mlp").replace('"reassociated"', '"exact"'))

@@ -40,6 +40,9 @@ class Accepted:
     theories: tuple[Theory, ...]
 
 
+_UNFOLLOWED = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
 def check(data: bytes, name: str, before: Program, after: Program) -> Accepted:
     """Checks a certificate against the programs it speaks of.
 
@@ -53,6 +56,17 @@ def check(data: bytes, name: str, before: Program, after: Program) -> Accepted:
         return _check(certificate, Ground(rels, terms), before, after)
     except TooComplexError as error:
         raise Rejection(str(error)) from error
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        # what a forged file may lead into: a step that cannot be followed proves nothing
+        raise Rejection(f"a step that cannot be followed: {type(error).__name__}: {error}") from error
 
 
 def _check(certificate: Certificate, ground: Ground, before: Program, after: Program) -> Accepted:
