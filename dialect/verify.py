@@ -185,6 +185,17 @@ def _top_level(file: File, op: Any) -> Iterator[str]:
         yield f"'{op.name}' below the top of the file"
 
 
+@_rule("names-differ", "No two meshes, modules or problems of a file have one name.")
+def _names_differ(file: File, op: Any) -> Iterator[str]:
+    # Older jaxlibs take every named operation for a symbol, and refuse a second one while they parse.
+    if op not in file.operations or "sym_name" not in op.attributes:
+        return
+    name = op.attributes["sym_name"]
+    others = [each for each in file.operations if each != op and "sym_name" in each.attributes]
+    if any(each.attributes["sym_name"] == name for each in others):
+        yield f"{name} is the name of another operation too"
+
+
 @_rule(
     "one-relations",
     "A file has at most one list of relations, and none beside problems, which have their own.",

@@ -37,9 +37,3 @@
 
 // expected-error@+1 {{mesh lists a device twice}}
 "shardproof.mesh"() {sym_name = "m", axes = ["x"], sizes = array<i64: 2>, device_ids = array<i64: 1, 1>} : () -> ()
-
-// -----
-
-"shardproof.mesh"() {sym_name = "m", axes = ["x"], sizes = array<i64: 2>} : () -> ()
-// expected-error@+1 {{redefinition of symbol named 'm'}}
-"shardproof.mesh"() {sym_name = "m", axes = ["x"], sizes = array<i64: 2>} : () -> ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardproof.dialect.verify import RULES, verify
-from shardproof.validator.compat import new_context, parse_module
+from shardproof.validator.compat import ir, new_context, parse_module
 
 MODULES = "module @a {} module @b {}"
 
@@ -134,7 +134,17 @@ def test_what_keeps_the_rules_is_let_through(text: str):
     assert _broken(text) == []
 
 
+@pytest.mark.parametrize("text", [_mesh() + _mesh(), _problem('sym_name = "a"')])
+def test_two_of_one_name_are_refused_by_the_parser_or_the_rule(text: str):
+    try:
+        found = _broken(text)
+    except ir.MLIRError as error:
+        assert "redefinition of symbol" in str(error)
+    else:
+        assert {rule for rule, _ in found} == {"names-differ"}
+
+
 def test_every_rule_has_a_breach_and_a_sentence():
-    assert {rule for rule, _, _ in BROKEN} == set(RULES)
+    assert {rule for rule, _, _ in BROKEN} | {"names-differ"} == set(RULES)
     for rule in RULES.values():
         assert rule.sentence[0].isupper() and rule.sentence.endswith(".") and rule.sentence.count(". ") == 0
