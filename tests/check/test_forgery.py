@@ -77,28 +77,22 @@ def test_every_changed_field_is_noticed(name: str):
 
 
 @pytest.mark.parametrize("name", ["tp_mlp", "scan_mlp"])
-def test_changes_under_a_new_seal_are_rejected_unless_they_claim_nothing_else(name: str):
-    """A relation that reaches beyond its value's points says nothing more; all other edits are wrong claims."""
+def test_changes_under_a_new_seal_are_rejected_unless_they_claim_nothing_wrong(name: str):
+    """What may pass: a relation that reaches beyond its value's points, a claim left out or told as a sum of one step,
+    definitions in another order, the number of steps of a sum where the theory leaves them open, the seal itself."""
     before, after = pair(name)
-    text, rejected, harmless = certificate(name), 0, []
-    for what, changed in edits(text):
-        try:
-            seal = sealed(changed)
-        except ValueError:
-            continue
-        if accepted(seal, before, after):
-            harmless.append((what, changed))
-        else:
-            rejected += 1
-    assert rejected > 150
+    text, rejected = certificate(name), 0
     original = text.split("\n")
-    for what, changed in harmless:
-        lines = changed.split("\n")
-        assert len(lines) == len(original), what
-        differing = [(a, b) for a, b in zip(original, lines, strict=True) if a != b]
-        relation = all('"shardproof.relation"' in a for a, _ in differing)
-        levels = all(re.sub(r"levels = \d+", "", a) == re.sub(r"levels = \d+", "", b) for a, b in differing)
-        assert relation or levels or "swapped" in what, f"{what}: {differing}"
+    for what, changed in edits(text):
+        if not accepted(sealed(changed), before, after):
+            rejected += 1
+            continue
+        if "left out" in what or "swapped" in what or "view →" in what:
+            continue
+        for old, new in zip(original, changed.split("\n"), strict=True):
+            first, second = (re.sub(r'levels = \d+|seal = "\w+"', "", line) for line in (old, new))
+            assert first == second or '"shardproof.relation"' in old, f"{what}: {new}"
+    assert rejected > 150
 
 
 def differs(before: Program, after: Program) -> bool | None:

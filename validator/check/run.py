@@ -129,6 +129,10 @@ class Run:
         for name in op.attributes:
             if name not in record.attributes and name not in record.ignored:
                 raise Rejection(f"attribute '{name}' is not checked")
+        if step is not None:
+            for claims, of in ((step.operands, op.operands), (step.results, op.results)):
+                if any(not 0 <= number < len(of) for number in claims):
+                    raise Rejection("a claim on an operand or a result that there is not")
         operands = [self.env[operand.number] for operand in op.operands]
         outer = self.builder
         if self.inner is not None and not self.builder.mesh.sizes and enters(op, operands):
@@ -157,6 +161,8 @@ class Run:
         if isinstance(value, Lifted):
             if claim is None:
                 return Unknown(f"{self.where()}: the certificate says nothing of this result")
+            if claim.monoid is not None:
+                raise Rejection("an elementwise result is claimed to be a partial one")
             return applied(self.ground, value, self.claimed(claim))
         if claim is None:
             return value
