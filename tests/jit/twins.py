@@ -93,7 +93,6 @@ TWINS = (
         VOCABULARY,
         'jax.lax.axis_index("vocab") * table.shape[0]',
         'jax.lax.axis_index("vocab") * (table.shape[0] - 1)',
-        at="scores = hidden @ table.T",
     ),
     Twin(
         "K14",
