@@ -27,6 +27,9 @@ from .value import Piece, Val, strongest
 if TYPE_CHECKING:
     from .walk import Walk
 
+MAX_PAIRED = 24
+"""Sums of more pieces are not searched for pairs: what follows a wrong value grows a piece with each layer."""
+
 MAX_DEFINITIONS = 60
 """At most this many named terms are tried for one value."""
 
@@ -244,7 +247,7 @@ def _chain(walk: Walk, value: Val) -> Val:
     store = walk.store
     pieces = list(value.pieces)
     joined, progress = False, True
-    while progress and len(pieces) > 1:
+    while progress and 1 < len(pieces) <= MAX_PAIRED:
         progress = False
         for i, j in itertools.combinations(range(len(pieces)), 2):
             first, second = pieces[i], pieces[j]
