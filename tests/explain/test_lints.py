@@ -127,9 +127,9 @@ def test_the_bound_holds():
 
     rng = np.random.default_rng(0)
     parts = rng.normal(size=(1000, 4)) * 10 ** rng.uniform(-3, 3, (1000, 4))
-    total = np.zeros(1000, ml_dtypes.bfloat16)
-    for k in range(4):
-        total = (total + parts[:, k].astype(ml_dtypes.bfloat16)).astype(ml_dtypes.bfloat16)
+    total = parts[:, 0].astype(ml_dtypes.bfloat16)
+    for k in range(1, 4):
+        total = np.add(total, parts[:, k].astype(ml_dtypes.bfloat16)).astype(ml_dtypes.bfloat16)
     u = 2.0**-8
     error = np.abs(total.astype(np.float64) - parts.sum(axis=1))
     assert (error <= 4 * u / (1 - 4 * u) * np.abs(parts).sum(axis=1)).all()
