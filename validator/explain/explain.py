@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from ..read.ir import Op, Program
 from ..relate.decide import Decision
+from ..relate.departure import EXCHANGES
+from ..relate.value import Val
 from ..relation.store import RelationLimitError
 from ..report.cause import Cause, Diagnosis
 from . import repair_collectives, repair_indices, repair_operands, repair_sums, repair_units
@@ -21,7 +23,8 @@ from .trial import Repair, Trials
 
 TRIALS = 1500
 MAX_OPS = 600
-"""Programs in which a result depends on more ops than this are told where their proof stops, without any trials."""
+"""Programs in which a result depends on more ops than this are told where their proof stops, or where the sum that it
+stops at was left partial, without any trials."""
 
 Repairs = Callable[[Scene, Site], Iterator[Repair]]
 
@@ -70,12 +73,33 @@ def explain(
         return Explanation(op, reason, None)
     scene = Scene(decision, before, after, result)
     if len(scene.sites) > MAX_OPS:
-        return Explanation(op, reason, None)
+        return Explanation(op if op is None else _where_left_partial(scene, op), reason, None)
     found = apart(lambda: _sought(scene, seconds), seconds, wall_seconds)
     if found is None:
         return Explanation(op, reason, None)
     place, cause, trials = found
     return Explanation(op if place is None else scene.definitions[place].op, reason, cause, trials)
+
+
+def _where_left_partial(scene: Scene, op: Op) -> Op:
+    """Behind an op that stops at a partial sum: the collective that leaves it partial, or the first op that takes it.
+
+    What only adds up or moves a partial sum goes through, so that a proof stops long after the sum should have been
+    completed.
+    """
+
+    def partial(user: Op) -> list[int]:
+        known = ((operand.number, scene.decision.device.env.get(operand.number)) for operand in user.operands)
+        return [number for number, value in known if isinstance(value, Val) and not value.is_view]
+
+    while len(sums := partial(op)) == 1 and sums[0] in scene.definitions:
+        maker = scene.definitions[sums[0]].op
+        if EXCHANGES & maker.attributes.keys():
+            return maker
+        if not partial(maker):
+            return op
+        op = maker
+    return op
 
 
 def _sought(scene: Scene, seconds: float) -> tuple[int | None, Diagnosis | None, int]:

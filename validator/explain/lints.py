@@ -21,19 +21,37 @@ from .repair_collectives import COLLECTIVES, REDUCING, groups_of, said
 _ROUNDOFF = {DType.BF16: 2.0**-8, DType.F16: 2.0**-11}
 """Unit roundoff: half the distance from 1 to the next greater number."""
 
+_GATHER = "stablehlo.all_gather"
 _SLICES = frozenset({"stablehlo.slice", "stablehlo.dynamic_slice"})
 
 
 def lints(decision: Decision, before: Program, after: Program) -> tuple[Note, ...]:
     """The notes on a program all of whose results are proved."""
     live, _ = dependencies(after, range(len(after.results)))
+    users = _users_of_gathered(after)
     found = [
-        note for op in after.body.ops if op.name in COLLECTIVES for note in _of_collective(decision, after, op, live)
+        note
+        for op in after.body.ops
+        if op.name in COLLECTIVES
+        for note in _of_collective(decision, after, op, live, users)
     ]
     return (*found, *_replicated(decision, before, after))
 
 
-def _of_collective(decision: Decision, after: Program, op: Op, live: set[int]) -> Iterator[Note]:
+def _users_of_gathered(after: Program) -> dict[int, list[Op]]:
+    """By the number of each all-gather's result: the ops that take it, themselves or in a region."""
+    users: dict[int, list[Op]] = {
+        result.number: [] for op in after.body.ops if op.name == _GATHER for result in op.results
+    }
+    for op in after.body.ops:
+        for number in {value.number for value in _read(op)} & users.keys():
+            users[number].append(op)
+    return users
+
+
+def _of_collective(
+    decision: Decision, after: Program, op: Op, live: set[int], users: dict[int, list[Op]]
+) -> Iterator[Note]:
     if not any(result.number in live for result in op.results):
         yield _note(NoteKind.DEAD_COLLECTIVE, op, "no result depends on it")
         return
@@ -44,7 +62,7 @@ def _of_collective(decision: Decision, after: Program, op: Op, live: set[int]) -
         yield from _narrow(decision, op)
     except RelationLimitError:
         return
-    yield from _sliced(decision, after, op)
+    yield from _sliced(decision, after, op, users)
 
 
 def _note(kind: NoteKind, op: Op, what: str) -> Note:
@@ -107,17 +125,17 @@ def _adds_up(decision: Decision, operand: Value, result: Value) -> bool:
     return not all(decision.device.store.single_valued(piece.rel) for piece in whole.pieces)
 
 
-def _sliced(decision: Decision, after: Program, op: Op) -> Iterator[Note]:
+def _sliced(decision: Decision, after: Program, op: Op, users_of: dict[int, list[Op]]) -> Iterator[Note]:
     """A gathered value of which only slices are used that together have at most half of its elements.
 
     What the gathering of uneven shards leaves undefined at the end does not count: to cut that off is no waste.
     """
-    if op.name != "stablehlo.all_gather" or len(op.results) != 1:
+    if op.name != _GATHER or len(op.results) != 1:
         return
     result = op.results[0]
     if any(row.value.number == result.number for row in after.results):
         return
-    users = [other for other in after.body.ops if any(value.number == result.number for value in _read(other))]
+    users = users_of[result.number]
     if not users or any(user.name not in _SLICES or user.operands[0].number != result.number for user in users):
         return
     used = sum(user.results[0].tensor.size for user in users)

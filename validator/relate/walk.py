@@ -332,7 +332,9 @@ class Walk:
         for op in region.ops:
             if self.deadline is not None and time.monotonic() > self.deadline:
                 raise WalkTimeoutError
-            if self._last is not None and time.thread_time() > self._last:
+            # to ask for the time of the processor is a call of the system, as long as many ops
+            often = self.ops_walked % _WATCH_EVERY == 0
+            if often and self._last is not None and time.thread_time() > self._last:
                 raise WalkTimeoutError
             outer, self.op = self.op, op
             if self.trace is not None:
