@@ -32,10 +32,11 @@ def all_reduce(operand: str, kind: str) -> str:
     }}) : (tensor<{kind}>) -> tensor<{kind}>"""
 
 
-def theory_of(before: str, after: str) -> Theory | None:
+def theory_of(before: str, after: str, accepted: Theory = Theory.REASSOCIATED) -> Theory | None:
     """What proves the only result, None where nothing does."""
     spec, implementation = read_pair(before.encode(), after.encode(), names=("before.mlir", "after.mlir"))
-    decision = decide(spec, implementation, deadline=time.monotonic() + 30, assume_in_bounds=False)
+    deadline = time.monotonic() + 30
+    decision = decide(spec, implementation, deadline=deadline, assume_in_bounds=False, accepted=accepted)
     (comparison,) = decision.comparisons
     return comparison.theory if comparison is not None and comparison.proved else None
 
@@ -238,3 +239,64 @@ def test_folded_integers_wrap_around() -> None:
     spec = module(arguments, "4xf32", before)
     assert theory_of(spec, module(arguments, "4xf32", chosen.format("true"))) is None
     assert theory_of(spec, module(arguments, "4xf32", chosen.format("false"))) is Theory.EXACT
+
+
+ROWS = [("a", "4xf32", ""), ("x", "4xf32", "")]
+FIRST_TWO = """%mask = stablehlo.constant dense<[true, true, false, false]> : tensor<4xi1>
+  %zero = stablehlo.constant dense<0.0> : tensor<4xf32>"""
+AS_NUMBERS = "%ones = stablehlo.constant dense<[1.0, 1.0, 0.0, 0.0]> : tensor<4xf32>"
+
+
+@pytest.mark.parametrize(
+    ("guarded", "exposed"),
+    [
+        (
+            "%d = stablehlo.divide %a, %x : tensor<4xf32>",
+            "%d = stablehlo.divide %a, %x : tensor<4xf32> %o = stablehlo.multiply %d, %ones : tensor<4xf32>",
+        ),
+        (
+            "%d = stablehlo.divide %a, %x : tensor<4xf32>",
+            "%d = stablehlo.divide %ones, %x : tensor<4xf32> %o = stablehlo.multiply %d, %a : tensor<4xf32>",
+        ),
+        (
+            "%d = stablehlo.log %x : tensor<4xf32>",
+            "%d = stablehlo.log %x : tensor<4xf32> %o = stablehlo.multiply %d, %ones : tensor<4xf32>",
+        ),
+    ],
+    ids=["quotient times mask", "mask over divisor", "logarithm times mask"],
+)
+def test_a_choice_by_position_leaves_out_what_is_no_number(guarded: str, exposed: str) -> None:
+    select = "%o = stablehlo.select %mask, %d, %zero : tensor<4xi1>, tensor<4xf32>"
+    before = module(ROWS, "4xf32", f"{FIRST_TWO} {guarded} {select} return %o : tensor<4xf32>")
+    after = module(ROWS, "4xf32", f"{AS_NUMBERS} {exposed} return %o : tensor<4xf32>")
+    assert theory_of(before, after, Theory.REAL) is None
+    assert theory_of(before, before, Theory.REAL) is not None
+
+
+def test_a_choice_by_position_keeps_what_is_needed_elsewhere() -> None:
+    quotient = "%d = stablehlo.divide %a, %x : tensor<4xf32>"
+    chosen = "%c = stablehlo.select %mask, %d, %zero : tensor<4xi1>, tensor<4xf32>"
+    before = f"{FIRST_TWO} {quotient} {chosen} %o = stablehlo.add %c, %d : tensor<4xf32> return %o : tensor<4xf32>"
+    masked = "%c = stablehlo.multiply %d, %ones : tensor<4xf32>"
+    after = f"{AS_NUMBERS} {quotient} {masked} %o = stablehlo.add %c, %d : tensor<4xf32> return %o : tensor<4xf32>"
+    assert theory_of(module(ROWS, "4xf32", before), module(ROWS, "4xf32", after), Theory.REAL) is Theory.REAL
+
+
+def test_a_logarithm_of_zero_has_no_form() -> None:
+    body = """%d = stablehlo.subtract %a, %a : tensor<4xf32> %o = stablehlo.log %d : tensor<4xf32>
+      return %o : tensor<4xf32>"""
+    other = "%o = stablehlo.abs %a : tensor<4xf32> return %o : tensor<4xf32>"
+    assert theory_of(module(ROWS, "4xf32", other), module(ROWS, "4xf32", body), Theory.REAL) is None
+    assert theory_of(module(ROWS, "4xf32", body), module(ROWS, "4xf32", body), Theory.REAL) is not None
+
+
+def test_a_scalar_beside_a_tensor_over_the_reals() -> None:
+    arguments = [("a", "4xf32", ""), ("s", "f32", "")]
+    spread = "%b = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<4xf32>"
+    before = f"""{spread} %t = stablehlo.add %a, %b : tensor<4xf32> %o = stablehlo.exponential %t : tensor<4xf32>
+      return %o : tensor<4xf32>"""
+    after = f"""{spread} %e = stablehlo.exponential %a : tensor<4xf32> %f = stablehlo.exponential %b : tensor<4xf32>
+      %o = stablehlo.{{}} %e, %f : tensor<4xf32> return %o : tensor<4xf32>"""
+    original = module(arguments, "4xf32", before)
+    assert theory_of(original, module(arguments, "4xf32", after.format("multiply")), Theory.REAL) is Theory.REAL
+    assert theory_of(original, module(arguments, "4xf32", after.format("divide")), Theory.REAL) is None

@@ -276,6 +276,7 @@ def relate_select(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
     predicate = _spread(walk, predicate, on_true)
     store, type_ = walk.store, op.results[0].tensor
     if not _unknown(predicate) and predicate.is_view:
+        _leaves_out(walk, [on_true, on_false])
         # each part by itself: where an operand is not chosen it need not be defined
         parts = []
         for number, value in ((1, on_true), (0, on_false)):
@@ -288,8 +289,15 @@ def relate_select(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
         predicate = walk.close(predicate, "predicate of a selection")
     guarded = _select_by_guards(walk, predicate, on_true, on_false)
     if guarded is not None:
+        _leaves_out(walk, [on_true, on_false])
         return [guarded]
     return [lift(walk, (op.name, ()), [predicate, on_true, on_false], type_)]
+
+
+def _leaves_out(walk: Walk, choices: Sequence[Val]) -> None:
+    """A selection that is no term of its own still leaves something of what it chooses from out."""
+    if walk.is_original and walk.context.reals is not None:
+        walk.context.reals.leaves_out(choices)
 
 
 def _where(walk: Walk, predicate: Val, number: int) -> Dom:

@@ -168,6 +168,8 @@ class Polynomials:
 
     def logarithm(self, walk: Walk, form: Form) -> Form:
         """log of a form that is positive: exponentials come out of it, and what is left is one factor."""
+        if form.below is not None or not form.pieces:
+            raise NoFormError
         pieces: list[Piece] = []
         for whole in self.whole(walk, form.domain, form.pieces):
             if whole.coefficient != 1:

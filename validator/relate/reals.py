@@ -24,10 +24,12 @@ from ..relation.store import Dom, Rel, RelationLimitError
 from .atoms import Atom, AtomKind
 from .context import Context, Definition
 from .forms import Form, NoFormError, factors_of, matched, restricted
+from .needed import needed
+from .partial import CHOICES, OF_POSITIVE, is_total, name_of, not_total, reads_of
 from .polynomials import MAX_PIECES, Polynomials
-from .signs import Signs, is_positive_number
+from .signs import Signs
 from .spaces import Spaces
-from .value import Piece
+from .value import AnyVal, Piece, Val
 
 if TYPE_CHECKING:
     from .walk import Walk
@@ -40,21 +42,6 @@ MAX_CONSTANT = 1e30
 
 MAX_VALUES = 4
 """An integer of more possible values at a place stays a factor."""
-
-TOTAL = frozenset(
-    [f"stablehlo.{name}" for name in (
-        "abs", "add", "atan2", "cbrt", "ceil", "clamp", "convert", "cosine", "exponential", "exponential_minus_one",
-        "floor", "logistic", "maximum", "minimum", "multiply", "negate", "reduce_precision", "round_nearest_afz",
-        "round_nearest_even", "select", "sign", "sine", "subtract", "tanh",
-    )] + [f"chlo.{name}" for name in ("asinh", "cosh", "erf", "erfc", "sinh")]
-)  # fmt: skip
-"""Ops that give a real number for all real operands."""
-
-CHOICES = frozenset({"stablehlo.select", "stablehlo.if", "stablehlo.case"})
-"""Ops of which a result may not depend on some operands, whatever these are."""
-
-OF_POSITIVE = frozenset({"stablehlo.log", "stablehlo.rsqrt", "stablehlo.sqrt"})
-"""Ops that give one for positive operands."""
 
 _Key = tuple[bool, DType, tuple[tuple[int, Fraction], ...]]
 
@@ -77,6 +64,11 @@ class Reals:
         """The original's divisions, and where it makes them."""
         self._uncertain: list[Atom] = []
         """Terms that a choice or a loop of the original may leave unused."""
+        self._left_out: list[Atom] = []
+        """Terms of which the original leaves some indices out where it chooses by position or by a look-up."""
+        self._results: list[AnyVal] = []
+        self._limited: dict[int, Dom] = {}
+        """By the number of a term that may be no real number where it is left out: where it is needed all the same."""
         self._shielded: set[int] = set()
         """Numbers of those that may be no real number where they are."""
         self._sealed = False
@@ -213,7 +205,7 @@ class Reals:
             return None  # integers wrap
         space = self._spaces.of(atom)
         if atom.kind is AtomKind.LIFT:
-            name = self._name(atom)
+            name = name_of(atom)
             if name in ("stablehlo.select", "stablehlo.convert") and atom.operands[0].dtype.is_bool:
                 return self._chosen(walk, atom, deep)
             if self._is_exposed(atom):
@@ -235,24 +227,17 @@ class Reals:
             return self._polynomials.add(walk, forms, (1,) * len(forms)) if len(forms) > 1 else forms[0]
         return None
 
-    @staticmethod
-    def _reads(atom: Atom) -> list[tuple[Atom, Rel | None]]:
-        """The operands of a lifted term and how it reads them; None at its own index."""
-        pattern = (atom.data[1] if atom.rels else atom.key[2])[2]
-        rels = [None if what == "scalar" or not atom.rels else atom.rels[place] for what, place in pattern]
-        return list(zip(atom.operands, rels, strict=True))
-
     def _operands(self, walk: Walk, atom: Atom, deep: bool) -> list[Form]:
         """The forms of what a lifted term is an op of, on its indices."""
         space = self._spaces.of(atom)
-        return [self._read(walk, operand, rel, space, deep) for operand, rel in self._reads(atom)]
+        return [self._read(walk, operand, rel, space, deep) for operand, rel in reads_of(atom)]
 
     def _chosen(self, walk: Walk, atom: Atom, deep: bool) -> Form:
         """What a predicate chooses, [p] · (a − b) + b; of a predicate as a number, [p] itself."""
-        space, (predicate, *choices) = self._spaces.of(atom), self._reads(atom)
+        space, (predicate, *choices) = self._spaces.of(atom), reads_of(atom)
         test, rel = predicate
         if rel is None:
-            rel = self._store.identity_on(space)
+            rel = self._store.identity_on(space) if test.arity == space.arity else walk.empty_tuple(space)
         if test.kind is AtomKind.CONSTANT:
             raise NoFormError
         holds = self._polynomials.indicator(test, rel, space)
@@ -289,6 +274,8 @@ class Reals:
                 return values
         if not self.covers(atom, rel):
             raise NoFormError
+        if rel is None and atom.arity < space.arity:
+            rel = walk.empty_tuple(space)
         if atom.kind is AtomKind.PRODUCT and rel is not None and not self._is_exposed(atom):
             form = self._product(walk, atom, store.range(rel), deep)
         elif not deep and atom.number <= self._last_original and self._is_finite(walk, atom):
@@ -339,7 +326,7 @@ class Reals:
         if self._is_partial(atom):
             known = self._computed_at.get(atom.number)
             self._computed_at[atom.number] = indices if known is None else self._store.set_union(known, indices)
-        name = self._name(atom)
+        name = name_of(atom)
         if name == "stablehlo.divide" and atom.dtype.is_float:
             self._divisions.append((atom, indices))
         if name in CHOICES:
@@ -347,22 +334,43 @@ class Reals:
         if self._context.in_body:
             self._uncertain.append(atom)
 
+    def leaves_out(self, values: Sequence[Val]) -> None:
+        """The original does not choose these values, which are operands of a selection, at some of their points."""
+        self._left_out += [piece.atom for value in values for piece in value.pieces]
+
+    def ends(self, results: Sequence[AnyVal]) -> None:
+        """The original is gone through and has these results."""
+        self._results = list(results)
+
+    def _limit(self) -> None:
+        """Tell where the original needs what it leaves out elsewhere."""
+        left_out = not_total(self._left_out)
+        if not left_out:
+            return
+        store = self._store
+        kept = [value for value in self._results if isinstance(value, Val)]
+        kept += [value for loop, _ in self._context.loops for value in loop.initial]
+        roots = [(piece.atom, store.range(piece.rel)) for value in kept for piece in value.pieces]
+        try:
+            found = needed(self._context, roots)
+        except RelationLimitError:
+            found = {}
+        for number, atom in left_out.items():
+            everywhere = store.everything(atom.arity)
+            indices = found.get(number, store.set_minus(everywhere, everywhere))
+            if not store.set_subset(self._spaces.of(atom), indices):
+                self._limited[number] = indices
+
     def _seal(self, walk: Walk) -> None:
         """The original is gone through: tell what it computes for all inputs from what a choice may leave out."""
         self._sealed = True
-        seen: dict[int, Atom] = {}
-        while self._uncertain:
-            atom = self._uncertain.pop()
-            if atom.number not in seen:
-                seen[atom.number] = atom
-                self._uncertain += atom.operands
-        for _, atom in sorted(seen.items()):
-            below = any(operand.number in self._shielded for operand in atom.operands)
-            if below or (atom.kind is AtomKind.LIFT and not self._is_total(atom) and atom.dtype.is_float):
-                self._shielded.add(atom.number)
+        self._shielded.update(not_total(self._uncertain))
+        self._limit()
         for atom, indices in self._divisions:
             if atom.number in self._shielded:
                 continue
+            if atom.number in self._limited:
+                indices = self._store.set_meet(indices, self._limited[atom.number])  # noqa: PLW2901
             for deep in (False, True):
                 try:
                     _, divisor = self._operands(walk, atom, deep)
@@ -379,9 +387,9 @@ class Reals:
         """Whether a term is only read where the original computes it, if it may be no real number elsewhere."""
         if rel is None or not self._is_partial(atom):
             return True
-        if atom.number > self._last_original:
+        known = self._limited.get(atom.number, self._computed_at.get(atom.number))
+        if atom.number > self._last_original or (known is None and is_total(atom)):
             return all(self.covers(operand, rel) for operand in atom.operands)
-        known = self._computed_at.get(atom.number)
         return known is not None and self._store.set_subset(self._store.range(rel), known)
 
     def is_real(self, walk: Walk, atom: Atom, rel: Rel | None = None) -> bool:
@@ -397,23 +405,12 @@ class Reals:
 
         Only the original's: such a term of the partitioned program is taken for real only where it is at all indices.
         """
+        if atom.number in self._limited:
+            return True
         if atom.kind is not AtomKind.LIFT or atom.rels or not atom.dtype.is_float:
             return False
-        own = atom.number <= self._last_original and not self._is_total(atom)
+        own = atom.number <= self._last_original and not is_total(atom)
         return own or any(map(self._is_partial, atom.operands))
-
-    def _is_total(self, atom: Atom) -> bool:
-        """Whether the op of a lifted term gives a real number for all real operands."""
-        name = self._name(atom)
-        return name in TOTAL or (name == "stablehlo.divide" and is_positive_number(atom.operands[1]))
-
-    @staticmethod
-    def _name(atom: Atom) -> str | None:
-        """The op of a lifted term."""
-        if atom.kind is not AtomKind.LIFT:
-            return None
-        key = atom.data[1][0] if atom.rels else atom.key[2][0]
-        return key[0] if isinstance(key, tuple) and isinstance(key[0], str) else None
 
     def _is_finite(self, walk: Walk, atom: Atom) -> bool:
         """Whether the term is a real number at all its indices (of the original: at those at which it computes it)."""
@@ -434,7 +431,7 @@ class Reals:
                 value = atom.data[1] if isinstance(atom.data, tuple) else atom.data
                 return isinstance(value, (int, float)) and not isinstance(rational(value, atom.dtype), str)
             case AtomKind.LIFT:
-                reads = self._reads(atom)
+                reads = reads_of(atom)
                 return all(self._has_real(walk, *read) for read in reads) and self._is_defined(walk, atom)
             case AtomKind.PRODUCT:
                 return all(self._is_real_everywhere(walk, operand) for operand in atom.operands)
@@ -468,8 +465,8 @@ class Reals:
 
     def _is_defined(self, walk: Walk, atom: Atom) -> bool:
         """Whether an op on real numbers gives one: in the original it does by assumption."""
-        name = self._name(atom)
-        if self._is_total(atom) or atom.number <= self._last_original:
+        name = name_of(atom)
+        if is_total(atom) or atom.number <= self._last_original:
             return True
         if not atom.dtype.is_float or any(not operand.dtype.is_float for operand in atom.operands):
             return False

@@ -1,0 +1,66 @@
+"""Which ops give a real number for all real operands, and what lifted terms read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..relation.store import Rel
+from .atoms import Atom, AtomKind
+from .signs import is_positive_number
+
+TOTAL = frozenset(
+    [f"stablehlo.{name}" for name in (
+        "abs", "add", "atan2", "cbrt", "ceil", "clamp", "convert", "cosine", "exponential", "exponential_minus_one",
+        "floor", "logistic", "maximum", "minimum", "multiply", "negate", "reduce_precision", "round_nearest_afz",
+        "round_nearest_even", "select", "sign", "sine", "subtract", "tanh",
+    )] + [f"chlo.{name}" for name in ("asinh", "cosh", "erf", "erfc", "sinh")]
+)  # fmt: skip
+"""Ops that give a real number for all real operands."""
+
+CHOICES = frozenset({"stablehlo.select", "stablehlo.if", "stablehlo.case"})
+"""Ops of which a result may not depend on some operands, whatever these are."""
+
+OF_POSITIVE = frozenset({"stablehlo.log", "stablehlo.rsqrt", "stablehlo.sqrt"})
+"""Ops that give one for positive operands."""
+
+
+def name_of(atom: Atom) -> str | None:
+    """The op of a lifted term."""
+    if atom.kind is not AtomKind.LIFT:
+        return None
+    key = atom.data[1][0] if atom.rels else atom.key[2][0]
+    return key[0] if isinstance(key, tuple) and isinstance(key[0], str) else None
+
+
+def reads_of(atom: Atom) -> list[tuple[Atom, Rel | None]]:
+    """The operands of a lifted term and how it reads them; None at its own index."""
+    pattern = (atom.data[1] if atom.rels else atom.key[2])[2]
+    rels = [None if what == "scalar" or not atom.rels else atom.rels[place] for what, place in pattern]
+    return list(zip(atom.operands, rels, strict=True))
+
+
+def always_read(atom: Atom) -> list[tuple[Atom, Rel | None]]:
+    """What a lifted term depends on whatever is chosen."""
+    return reads_of(atom)[:1] if name_of(atom) in CHOICES else reads_of(atom)
+
+
+def is_total(atom: Atom) -> bool:
+    """Whether the op of a lifted term gives a real number for all real operands."""
+    name = name_of(atom)
+    return name in TOTAL or (name == "stablehlo.divide" and is_positive_number(atom.operands[1]))
+
+
+def not_total(atoms: Iterable[Atom]) -> dict[int, Atom]:
+    """Of these terms and those they are made of the ones that may be no real number for some parameters."""
+    pending, seen = list(atoms), dict[int, Atom]()
+    while pending:
+        atom = pending.pop()
+        if atom.number not in seen:
+            seen[atom.number] = atom
+            pending += atom.operands
+    found: dict[int, Atom] = {}
+    for number, atom in sorted(seen.items()):
+        below = any(operand.number in found for operand in atom.operands)
+        if below or (atom.kind is AtomKind.LIFT and not is_total(atom) and atom.dtype.is_float):
+            found[number] = atom
+    return found
