@@ -3,8 +3,8 @@
 
 // RUN: expect-exit 0 validate-hlo %s --split-input-file --stats 2>&1 | filecheck %s
 // CHECK: {{^}}PROVED
-// CHECK: {{^}}rule completion 
-// CHECK: {{^}}rule composition of sums 
+// CHECK: {{^}}lemma completion 
+// CHECK: {{^}}lemma composition of sums 
 // CHECK: {{^}}REFUTED
 
 "shardproof.problem"() {spec = @before, impl = @after, theory = "reassociated", expect = "PROVED"} : () -> ()

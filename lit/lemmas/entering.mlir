@@ -3,8 +3,8 @@
 
 // RUN: expect-exit 0 validate-hlo %s --split-input-file --stats 2>&1 | filecheck %s
 // CHECK: {{^}}PROVED
-// CHECK: {{^}}rule entering 
-// CHECK: {{^}}rule leaving 
+// CHECK: {{^}}lemma entering 
+// CHECK: {{^}}lemma leaving 
 // CHECK: {{^}}REFUTED
 
 "shardproof.problem"() {spec = @before, impl = @after, theory = "reassociated", expect = "PROVED"} : () -> ()

@@ -2,7 +2,7 @@
 
 // RUN: expect-exit 0 validate-hlo %s --split-input-file --stats 2>&1 | filecheck %s
 // CHECK: {{^}}PROVED
-// CHECK: {{^}}rule indices in bounds 
+// CHECK: {{^}}lemma indices in bounds 
 // CHECK: {{^}}REFUTED
 
 "shardproof.problem"() {spec = @before, impl = @after, theory = "reassociated", expect = "PROVED", assume = ["indices-in-bounds"]} : () -> ()

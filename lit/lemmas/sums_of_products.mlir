@@ -3,7 +3,7 @@
 
 // RUN: expect-exit 0 validate-hlo %s --split-input-file --stats 2>&1 | filecheck %s
 // CHECK: {{^}}PROVED
-// CHECK: {{^}}rule sums of products 
+// CHECK: {{^}}lemma sums of products 
 // CHECK: {{^}}REFUTED
 
 "shardproof.problem"() {spec = @before, impl = @after, theory = "real", expect = "PROVED"} : () -> ()

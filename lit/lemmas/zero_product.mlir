@@ -2,7 +2,7 @@
 
 // RUN: expect-exit 0 validate-hlo %s --split-input-file --stats 2>&1 | filecheck %s
 // CHECK: {{^}}PROVED
-// CHECK: {{^}}rule zero product 
+// CHECK: {{^}}lemma zero product 
 // CHECK: {{^}}REFUTED
 
 "shardproof.problem"() {spec = @before, impl = @after, theory = "real", expect = "PROVED"} : () -> ()

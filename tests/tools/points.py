@@ -116,7 +116,6 @@ def enumerate_set(raw: Any, solved: Mapping[int, Solve] | None = None) -> np.nda
 
     `solved` gives dimensions that are not enumerated but computed from those before them.
     """
-    isl.DEFAULT_CONTEXT.set_max_operations(0)  # the prover's budget counts on until it is asked again
     solved = solved or {}
     kind = isl.dim_type
     count = raw.dim(kind.set)
@@ -126,7 +125,8 @@ def enumerate_set(raw: Any, solved: Mapping[int, Solve] | None = None) -> np.nda
         return points if not raw.is_empty() else points[:0]
     for k in range(count):
         projected = raw.project_out(kind.set, k + 1, count - k - 1).compute_divs().make_disjoint()
-        parts = [_extended(_level(piece), points, solved.get(k)) for piece in projected.get_basic_sets()]
+        pieces = [piece for piece in projected.get_basic_sets() if not piece.is_empty()]
+        parts = [_extended(_level(piece), points, solved.get(k)) for piece in pieces]
         points = np.concatenate(parts) if parts else np.zeros((0, k + 1), wide)
         if len(points) > MAX_POINTS:
             raise TooManyPoints(f"{len(points)} points")
