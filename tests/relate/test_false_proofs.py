@@ -300,3 +300,37 @@ def test_a_scalar_beside_a_tensor_over_the_reals() -> None:
     original = module(arguments, "4xf32", before)
     assert theory_of(original, module(arguments, "4xf32", after.format("multiply")), Theory.REAL) is Theory.REAL
     assert theory_of(original, module(arguments, "4xf32", after.format("divide")), Theory.REAL) is None
+
+
+@pytest.mark.parametrize(
+    "cancelled",
+    [
+        "%d = stablehlo.divide %a, %x : tensor<4xf32> %m = stablehlo.multiply %d, %x : tensor<4xf32>",
+        "%d = stablehlo.divide %a, %x : tensor<4xf32> %m = stablehlo.subtract %d, %d : tensor<4xf32>",
+    ],
+    ids=["to a factor", "to zero"],
+)
+@pytest.mark.parametrize("predicate", ["%p", "%mask"])
+def test_a_division_that_cancels_within_a_choice_is_still_left_out(cancelled: str, predicate: str) -> None:
+    chosen = f"""{FIRST_TWO} {cancelled} %c = stablehlo.select {predicate}, %m, %zero : tensor<4xi1>, tensor<4xf32>
+      %e = stablehlo.exponential %a : tensor<4xf32>"""
+    before = f"{chosen} %o = stablehlo.add %c, %e : tensor<4xf32> return %o : tensor<4xf32>"
+    after = f"""{chosen} %f = stablehlo.multiply %e, %x : tensor<4xf32> %g = stablehlo.divide %f, %x : tensor<4xf32>
+      %o = stablehlo.add %c, %g : tensor<4xf32> return %o : tensor<4xf32>"""
+    arguments = [*ROWS, ("p", "4xi1", "")]
+    assert theory_of(module(arguments, "4xf32", before), module(arguments, "4xf32", after), Theory.REAL) is None
+    assert theory_of(module(arguments, "4xf32", before), module(arguments, "4xf32", before), Theory.REAL) is not None
+
+
+def test_a_branch_computes_nothing_for_all_inputs_returned_or_not() -> None:
+    branch = """%s = "stablehlo.if"(%p) ({
+        %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+        %i = stablehlo.divide %one, %x : tensor<4xf32>
+        stablehlo.return %one : tensor<4xf32>
+      }, { stablehlo.return %a : tensor<4xf32> }) : (tensor<i1>) -> tensor<4xf32>
+      %e = stablehlo.exponential %a : tensor<4xf32>"""
+    before = f"{branch} %o = stablehlo.add %e, %s : tensor<4xf32> return %o : tensor<4xf32>"
+    after = f"""{branch} %f = stablehlo.multiply %e, %x : tensor<4xf32> %g = stablehlo.divide %f, %x : tensor<4xf32>
+      %o = stablehlo.add %g, %s : tensor<4xf32> return %o : tensor<4xf32>"""
+    arguments = [*ROWS, ("p", "i1", "")]
+    assert theory_of(module(arguments, "4xf32", before), module(arguments, "4xf32", after), Theory.REAL) is None

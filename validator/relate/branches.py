@@ -30,7 +30,9 @@ def relate_branches(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
         ]
     branches: list[list[AnyVal]] = []
     for region in op.regions:
-        walk.region(region)
+        # what a branch computes is not computed for all inputs, returned or not
+        with walk.context.bounded({}):
+            walk.region(region)
         branches.append(walk.results_of(region))
     results: list[AnyVal] = []
     for number, result in enumerate(op.results):

@@ -72,7 +72,7 @@ class Context:
     root_ranges: dict[int, tuple[int, int]] = field(default_factory=dict)
     """By atom number: what an unknown integer is known to lie in, at this place of the walk."""
     in_body: bool = False
-    """Whether the body of a loop is walked, which may run no time at all."""
+    """Whether the body of a loop or a branch is walked, which may not run at all."""
     joints: dict[tuple[Hashable, ...], Any] = field(default_factory=dict)
     """What operands come to by their relations alone, whatever their atoms are: layers repeat these."""
     lemmas: dict[str, int] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class Context:
 
     @contextmanager
     def bounded(self, ranges: Mapping[int, tuple[int, int]]) -> Iterator[None]:
-        """Unknown integers have these ranges inside the `with` block, a loop's body, and what they had after it."""
+        """Unknown integers have these ranges inside the `with` block, a loop's body or a branch."""
         before, outer = self.root_ranges, self.in_body
         self.root_ranges, self.in_body = {**before, **ranges}, True
         self.expansions.clear()

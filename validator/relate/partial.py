@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..relation.store import Rel
 from .atoms import Atom, AtomKind
@@ -50,14 +50,23 @@ def is_total(atom: Atom) -> bool:
     return name in TOTAL or (name == "stablehlo.divide" and is_positive_number(atom.operands[1]))
 
 
-def not_total(atoms: Iterable[Atom]) -> dict[int, Atom]:
-    """Of these terms and those they are made of the ones that may be no real number for some parameters."""
+def stand_in(atom: Atom) -> int:
+    """What tells a term from others that terms are equal to: constants of all kinds go by one number."""
+    return 0 if atom.kind in (AtomKind.CONSTANT, AtomKind.INTEGER) else atom.number
+
+
+def not_total(atoms: Iterable[Atom], stands_for: Mapping[int, Sequence[Atom]]) -> dict[int, Atom]:
+    """Of these terms and those they are made of the ones that may be no real number for some parameters.
+
+    `stands_for` tells, by `stand_in`, instead of which terms another one that is equal to them was taken.
+    """
     pending, seen = list(atoms), dict[int, Atom]()
     while pending:
         atom = pending.pop()
         if atom.number not in seen:
             seen[atom.number] = atom
             pending += atom.operands
+            pending += stands_for.get(stand_in(atom), ())
     found: dict[int, Atom] = {}
     for number, atom in sorted(seen.items()):
         below = any(operand.number in found for operand in atom.operands)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from .atoms import Atom, AtomKind
 from .context import Context, Definition
 from .forms import Form, NoFormError, factors_of, matched, restricted
 from .needed import needed
-from .partial import CHOICES, OF_POSITIVE, is_total, name_of, not_total, reads_of
+from .partial import CHOICES, OF_POSITIVE, is_total, name_of, not_total, reads_of, stand_in
 from .polynomials import MAX_PIECES, Polynomials
 from .signs import Signs
 from .spaces import Spaces
@@ -64,6 +64,8 @@ class Reals:
         """The original's divisions, and where it makes them."""
         self._uncertain: list[Atom] = []
         """Terms that a choice or a loop of the original may leave unused."""
+        self._stands_for: dict[int, list[Atom]] = {}
+        """By `stand_in` of a term: the original's terms that it was found to be, and that were forgotten for it."""
         self._left_out: list[Atom] = []
         """Terms of which the original leaves some indices out where it chooses by position or by a look-up."""
         self._results: list[AnyVal] = []
@@ -98,9 +100,12 @@ class Reals:
         if walk.is_original:
             self._last_original = max(self._last_original, atom.number)
         try:
-            return self._find(walk, atom, deep=False) or self._find(walk, atom, deep=True)
+            parts = self._find(walk, atom, deep=False) or self._find(walk, atom, deep=True)
         finally:
             self._seconds += time.process_time() - start
+        for part in parts or () if walk.is_original else ():
+            self._stands_for.setdefault(stand_in(part.atom), []).append(atom)
+        return parts
 
     def _find(self, walk: Walk, atom: Atom, *, deep: bool) -> list[Piece] | None:
         try:
@@ -344,7 +349,7 @@ class Reals:
 
     def _limit(self) -> None:
         """Tell where the original needs what it leaves out elsewhere."""
-        left_out = not_total(self._left_out)
+        left_out = not_total(self._left_out, self._stands_for)
         if not left_out:
             return
         store = self._store
@@ -364,7 +369,7 @@ class Reals:
     def _seal(self, walk: Walk) -> None:
         """The original is gone through: tell what it computes for all inputs from what a choice may leave out."""
         self._sealed = True
-        self._shielded.update(not_total(self._uncertain))
+        self._shielded.update(not_total(self._uncertain, self._stands_for))
         self._limit()
         for atom, indices in self._divisions:
             if atom.number in self._shielded:
@@ -385,12 +390,22 @@ class Reals:
 
     def covers(self, atom: Atom, rel: Rel | None) -> bool:
         """Whether a term is only read where the original computes it, if it may be no real number elsewhere."""
-        if rel is None or not self._is_partial(atom):
+        if not self._is_partial(atom):
             return True
+        if rel is None:
+            return atom.arity > 0 or atom.number not in self._limited
         known = self._limited.get(atom.number, self._computed_at.get(atom.number))
-        if atom.number > self._last_original or (known is None and is_total(atom)):
-            return all(self.covers(operand, rel) for operand in atom.operands)
-        return known is not None and self._store.set_subset(self._store.range(rel), known)
+        if known is not None and self._store.set_subset(self._store.range(rel), known):
+            return True
+        follows = atom.number > self._last_original or is_total(atom)
+        return follows and atom.kind is AtomKind.LIFT and all(self._covers_operands(atom, rel))
+
+    def _covers_operands(self, atom: Atom, rel: Rel) -> Iterator[bool]:
+        for operand, read in reads_of(atom):
+            if read is not None:
+                yield self.covers(operand, self._store.compose(rel, read))
+            else:
+                yield self.covers(operand, rel if operand.arity == atom.arity else None)
 
     def is_real(self, walk: Walk, atom: Atom, rel: Rel | None = None) -> bool:
         """Whether the term is a real number wherever it is read."""
