@@ -24,7 +24,7 @@ demo: $(PACKAGE)  ## prove a real tensor-parallel program, then refute its twin 
 	$(BIN)/validate-hlo examples/tp_mlp/before.hlo.txt examples/tp_mlp/broken.hlo.txt; test $$? -eq 1
 
 test: $(TOOLS)  ## run all tests
-	$(BIN)/python -m pytest -n $(JOBS)
+	@$(BIN)/python -m pytest -n $(JOBS) $(OPTIONS)
 
 quick: $(TOOLS)  ## run the tests that are not marked slow
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
