@@ -79,7 +79,7 @@ PROGRAMS: tuple[MaxText | Flax, ...] = (
     MaxText("gemma3-4b", FOUR_HEADS),
     MaxText("qwen2.5-7b", FOUR_HEADS),
     *(MaxText(name) for name in ("qwen2.5-14b", "qwen3-8b", "qwen3-14b", "qwen3-32b")),
-    *(MaxText(name) for name in ("gpt3-22b", "gpt3-175b", "olmo3-32b")),
+    *(MaxText(name) for name in ("gpt3-22b", "gpt3-175b")),
     *(MaxText(name, DENSE) for name in ("mixtral-8x7b", "mixtral-8x22b", "deepseek2-16b", "deepseek3-671b")),
     MaxText("qwen3-30b-a3b", (*DENSE, *FOUR_HEADS)),
     *(Flax(name) for name in MODELS),

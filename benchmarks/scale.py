@@ -81,7 +81,8 @@ class Row:
             return f"{self.program:<40} {self.problem}"
         ratio, seconds = "", "-"
         if self.compile:
-            ratio = f"{found.prove / self.compile:.2f}"
+            # of a compilation that was stopped only the start is known, which is nothing to compare with
+            ratio = "" if self.stopped else f"{found.prove / self.compile:.2f}"
             seconds = f"{'>' if self.stopped else ''}{self.compile:.1f}"
         return (
             f"{self.program:<40} {found.before:>8,} {found.after:>8,} {self.devices:>7,} {seconds:>8} "

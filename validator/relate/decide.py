@@ -227,10 +227,15 @@ def _partly_judged(device: Walk, after: Program, relations: Relations, demands: 
 
 
 def _first_stop(device: Walk) -> Stop | None:
-    """The first term that only the partitioned program has, for results that were not reached."""
-    for number in sorted(device.origins):
-        return Stop(None, device.origins[number], device.origins[number].reason or _NO_VALUE)
-    return None
+    """The first term that only the partitioned program has, for results that were not reached.
+
+    One that was given up on comes before those that are only new: a value that a device computes on its way, such as
+    an offset into its shard, is new in every partitioned program.
+    """
+    first = min(device.origins, key=lambda number: (not device.origins[number].reason, number), default=None)
+    if first is None:
+        return None
+    return Stop(None, device.origins[first], device.origins[first].reason or _NO_VALUE)
 
 
 def _earlier(stop: Stop, op: Op | None, after: Program) -> Stop:
