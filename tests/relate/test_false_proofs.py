@@ -334,3 +334,14 @@ def test_a_branch_computes_nothing_for_all_inputs_returned_or_not() -> None:
       %o = stablehlo.add %g, %s : tensor<4xf32> return %o : tensor<4xf32>"""
     arguments = [*ROWS, ("p", "i1", "")]
     assert theory_of(module(arguments, "4xf32", before), module(arguments, "4xf32", after), Theory.REAL) is None
+
+
+def test_a_division_by_zero_of_the_partitioned_program_is_not_asked_about_over_the_reals() -> None:
+    arguments = [(name, "4xf32", "") for name in "abc"]
+    root = """%m = stablehlo.maximum %c, %b : tensor<4xf32> %y = stablehlo.sqrt %m : tensor<4xf32>
+      %p = stablehlo.multiply %c, %b : tensor<4xf32>"""
+    before = f"{root} %o = stablehlo.subtract %p, %y : tensor<4xf32> return %o : tensor<4xf32>"
+    after = f"""{root} %z = stablehlo.subtract %b, %b : tensor<4xf32> %q = stablehlo.divide %y, %z : tensor<4xf32>
+      %t = stablehlo.multiply %q, %z : tensor<4xf32> %o = stablehlo.subtract %p, %t : tensor<4xf32>
+      return %o : tensor<4xf32>"""
+    assert theory_of(module(arguments, "4xf32", before), module(arguments, "4xf32", after), Theory.REAL) is None

@@ -9,7 +9,7 @@ so the walk goes on with the original's term.
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -56,8 +56,13 @@ class Bridge:
         """Remember a term of the original as one that may be found again."""
         self._noted.setdefault(atom.dtype, []).append(atom)
 
-    def find(self, walk: Walk, atom: Atom) -> tuple[Atom, Rel | None, Theory] | None:
-        """(term of the original, relation from the atom's indices to its, theory), None for no relation needed."""
+    def find(self, walk: Walk, atom: Atom, is_real: Callable[[Atom], bool]) -> tuple[Atom, Rel | None, Theory] | None:
+        """(term of the original, relation from the atom's indices to its, theory), None for no relation needed.
+
+        Over the reals only terms that are real numbers are asked about: x/x = 1 of 0/0 would make all terms equal.
+        """
+        from ..egraph.outcome import UnsoundMerge
+
         if self.questions >= MAX_QUESTIONS or self.seconds >= MAX_SECONDS:
             return None
         for noted in self._noted.pop(atom.dtype, ()):
@@ -68,17 +73,27 @@ class Bridge:
         self.questions += 1
         start = time.thread_time()
         try:
-            return self._find(walk, atom, candidates)
+            return self._find(walk, atom, candidates, is_real)
         except RelationLimitError:
+            return None
+        except UnsoundMerge:
+            # the original divides by zero for all inputs: nothing more is concluded from a graph that has it
+            self.questions = MAX_QUESTIONS
             return None
         finally:
             self.seconds += time.thread_time() - start
 
-    def _find(self, walk: Walk, atom: Atom, candidates: Any) -> tuple[Atom, Rel | None, Theory] | None:
+    def _find(
+        self, walk: Walk, atom: Atom, candidates: Any, is_real: Callable[[Atom], bool]
+    ) -> tuple[Atom, Rel | None, Theory] | None:
         options = [(other, match) for other in candidates for match in _matches(walk, atom, other)]
         if not options:
             return None
         for theory in Theory:
+            if theory is Theory.REAL:
+                options = [(other, match) for other, match in options if is_real(other)]
+                if not options or not is_real(atom):
+                    return None
             graph = self._graph(theory)
             term = graph.term(atom)
             pairs = [(other, match, graph.read(other, match, graph.space(atom))) for other, match in options]

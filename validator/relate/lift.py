@@ -93,12 +93,10 @@ def _meeting(walk: Walk, atom: Atom) -> Meeting | None:
     if bridge is not None and atom.kind is AtomKind.LIFT:
         if walk.is_original:
             bridge.note(atom)
-        elif (found := bridge.find(walk, atom)) is not None:
+        elif found := bridge.find(walk, atom, lambda term: reals is not None and reals.is_real(walk, term)):
             other, match, theory = found
-            # the laws of the reals hold of real numbers
-            if theory is not Theory.REAL or (reals is not None and reals.is_real(walk, atom)):
-                walk.context.used("e-graph")
-                return ((other, match),), theory
+            walk.context.used("e-graph")
+            return ((other, match),), theory
     if reals is None or atom.kind not in (AtomKind.LIFT, AtomKind.NAMED):
         return None
     parts = reals.find(walk, atom)
