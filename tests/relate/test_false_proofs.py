@@ -345,3 +345,14 @@ def test_a_division_by_zero_of_the_partitioned_program_is_not_asked_about_over_t
       %t = stablehlo.multiply %q, %z : tensor<4xf32> %o = stablehlo.subtract %p, %t : tensor<4xf32>
       return %o : tensor<4xf32>"""
     assert theory_of(module(arguments, "4xf32", before), module(arguments, "4xf32", after), Theory.REAL) is None
+
+
+@pytest.mark.parametrize("theory", list(Theory))
+def test_what_may_be_infinite_does_not_cancel_in_a_sum_of_sums(theory: Theory) -> None:
+    total = """%start = stablehlo.constant dense<0.0> : tensor<f32>
+      %o = stablehlo.reduce(%s init: %start) applies stablehlo.add across dimensions = [0]
+        : (tensor<4xf32>, tensor<f32>) -> tensor<f32> return %o : tensor<f32>"""
+    before = total.replace("%s ", "%a ")
+    after = f"""%l = stablehlo.log %x : tensor<4xf32> %d = stablehlo.subtract %l, %l : tensor<4xf32>
+      %s = stablehlo.add %a, %d : tensor<4xf32> {total}"""
+    assert theory_of(module(ROWS, "f32", before), module(ROWS, "f32", after), theory) is None

@@ -2,15 +2,17 @@
 
 Lemma *splitting*: Σ over x ∈ R(p) of (y[a(x)] + z[b(x)]) is Σ y[a(x)] + Σ z[b(x)], and so with −, for y[a(x)] alone
 with its sign changed, and for any other ⊕. No element may be reached through two x, unless ⊕ is idempotent. Theory:
-reassociated; exact for integers and for what may be combined in any order.
+reassociated; exact for integers and for what may be combined in any order. Of others nothing may cancel.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..ops.monoid import Monoid
 from ..ops.record import Theory
+from ..relation.store import Rel
 from .atoms import AtomKind
 from .moves import gathered
 from .value import Piece, Val, strongest
@@ -32,11 +34,28 @@ def split(walk: Walk, value: Val) -> Val | None:
     if len(pieces) == len(value.pieces) and all(new is old for new, old in zip(pieces, value.pieces, strict=True)):
         return None
     walk.limit_pieces(len(pieces))
-    walk.context.used("splitting")
     exact = monoid.reorders_exactly(value.type.dtype)
     theory = value.theory if exact else strongest([value.theory, Theory.REASSOCIATED])
     merged = gathered(walk.store, pieces, monoid.idempotent)
+    if not exact and _cancels(walk, pieces, merged):
+        return None
+    walk.context.used("splitting")
     return Val(value.type, merged, value.domain, monoid, value.levels + 1, theory)
+
+
+def _cancels(walk: Walk, pieces: Sequence[Piece], merged: Sequence[Piece]) -> bool:
+    """Whether elements are no more there when all are put together: x − x is not 0 for what is infinite."""
+    before, after = _read(walk, pieces), _read(walk, merged)
+    return any(number not in after or not walk.store.equal(rel, after[number]) for number, rel in before.items())
+
+
+def _read(walk: Walk, pieces: Sequence[Piece]) -> dict[int, Rel]:
+    """By atom number: all of its elements that are summed."""
+    found: dict[int, Rel] = {}
+    for piece in pieces:
+        number = piece.atom.number
+        found[number] = walk.store.union(found[number], piece.rel) if number in found else piece.rel
+    return found
 
 
 def _parts(walk: Walk, piece: Piece, monoid: Monoid) -> list[Piece] | None:
