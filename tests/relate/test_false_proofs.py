@@ -356,3 +356,24 @@ def test_what_may_be_infinite_does_not_cancel_in_a_sum_of_sums(theory: Theory) -
     after = f"""%l = stablehlo.log %x : tensor<4xf32> %d = stablehlo.subtract %l, %l : tensor<4xf32>
       %s = stablehlo.add %a, %d : tensor<4xf32> {total}"""
     assert theory_of(module(ROWS, "f32", before), module(ROWS, "f32", after), theory) is None
+
+
+@pytest.mark.parametrize("theory", list(Theory))
+@pytest.mark.parametrize(
+    "combined",
+    [
+        "%d = stablehlo.subtract %q, %q : tensor<f32> %o = stablehlo.add %u, %d : tensor<f32>",
+        "%d = stablehlo.add %u, %q : tensor<f32> %o = stablehlo.subtract %d, %q : tensor<f32>",
+    ],
+    ids=["taken from itself", "added and taken away"],
+)
+def test_sums_of_what_may_be_infinite_do_not_cancel(combined: str, theory: Theory) -> None:
+    def total(name: str, of: str) -> str:
+        return f"""%start_{name} = stablehlo.constant dense<0.0> : tensor<f32>
+          %{name} = stablehlo.reduce({of} init: %start_{name}) applies stablehlo.add across dimensions = [0]
+            : (tensor<4xf32>, tensor<f32>) -> tensor<f32>"""
+
+    before = f"{total('o', '%a')} return %o : tensor<f32>"
+    after = f"""%l = stablehlo.log %x : tensor<4xf32> {total("q", "%l")} {total("u", "%a")} {combined}
+      return %o : tensor<f32>"""
+    assert theory_of(module(ROWS, "f32", before), module(ROWS, "f32", after), theory) is None

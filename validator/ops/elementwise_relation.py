@@ -13,6 +13,7 @@ from ..relate.lift import lift
 from ..relate.moves import as_sum, base_atom, gathered, piecewise, read_through, restricted, without_constant
 from ..relate.ranges import decided
 from ..relate.rows import RowOperand, relate_rows
+from ..relate.splitting import cancels
 from ..relate.value import AnyVal, Piece, Val, strongest
 from ..relation.build import names
 from ..relation.store import Dom
@@ -182,11 +183,15 @@ def combine(walk: Walk, op: Op, values: Sequence[Val], monoid: Monoid) -> Val:
     if op.name == "stablehlo.subtract":
         sums[1] = _negated(sums[1])
     pieces = [piece for value in sums for piece in value.pieces]
+    merged = gathered(walk.store, pieces, monoid.idempotent)
+    type_ = op.results[0].tensor
+    if not monoid.reorders_exactly(type_.dtype) and cancels(walk, pieces, merged):
+        closed = [walk.close(value, "part of a sum that it is taken from again") for value in values]
+        return lift(walk, walk.key(op), closed, type_, commutative=op.name in COMMUTATIVE)
     domain = walk.store.set_meet(sums[0].domain, sums[1].domain)
     levels = 1 + max(value.levels for value in sums)
     theory = strongest([value.theory for value in sums])
-    result = Val(op.results[0].tensor, gathered(walk.store, pieces, monoid.idempotent), domain, monoid, levels, theory)
-    return walk.settle(result)
+    return walk.settle(Val(type_, merged, domain, monoid, levels, theory))
 
 
 def _negated(value: Val) -> Val:

@@ -37,14 +37,14 @@ def split(walk: Walk, value: Val) -> Val | None:
     exact = monoid.reorders_exactly(value.type.dtype)
     theory = value.theory if exact else strongest([value.theory, Theory.REASSOCIATED])
     merged = gathered(walk.store, pieces, monoid.idempotent)
-    if not exact and _cancels(walk, pieces, merged):
+    if not exact and cancels(walk, pieces, merged):
         return None
     walk.context.used("splitting")
     return Val(value.type, merged, value.domain, monoid, value.levels + 1, theory)
 
 
-def _cancels(walk: Walk, pieces: Sequence[Piece], merged: Sequence[Piece]) -> bool:
-    """Whether elements are no more there when all are put together: x − x is not 0 for what is infinite."""
+def cancels(walk: Walk, pieces: Sequence[Piece], merged: Sequence[Piece]) -> bool:
+    """Whether elements are no longer there when all are put together: x − x is not 0 for what is infinite."""
     before, after = _read(walk, pieces), _read(walk, merged)
     return any(number not in after or not walk.store.equal(rel, after[number]) for number, rel in before.items())
 
