@@ -15,7 +15,7 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 CACHE = Path(tempfile.gettempdir()) / "shardproof-models"
 """Where dumps are kept; they depend on the installed XLA, so a new one needs an empty folder."""
@@ -116,6 +116,19 @@ def _processor_seconds(process: int, last: float) -> float:
     except OSError:
         return last
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") or last
+
+
+def compile_with_dumps(lowered: Any, folder: str) -> None:
+    """What the process of a model does with a lowered program; the words it prints tell its parent how far it is."""
+    print("lowered", flush=True)
+    lowered.compile(
+        compiler_options={
+            "xla_dump_to": folder,
+            "xla_dump_hlo_pass_re": "spmd-partitioning",
+            "xla_dump_hlo_as_proto": True,
+        }
+    )
+    print("compiled", flush=True)
 
 
 def _dumps(folder: Path) -> tuple[Path, Path] | None:

@@ -13,6 +13,8 @@ import os
 import sys
 from typing import Any
 
+from .compiling import compile_with_dumps
+
 AXES = {"fsdp": 64, "tensor": 4}
 BATCH = 1024
 CLASSES = 1000
@@ -141,15 +143,7 @@ def main(arguments: list[str] | None = None) -> int:
             parser.error(f"no axis '{text}'")
         chosen[axis] = int(size)
     lowered = lower(options.name, chosen)
-    print("lowered", flush=True)
-    lowered.compile(
-        compiler_options={
-            "xla_dump_to": options.folder,
-            "xla_dump_hlo_pass_re": "spmd-partitioning",
-            "xla_dump_hlo_as_proto": True,
-        }
-    )
-    print("compiled", flush=True)
+    compile_with_dumps(lowered, options.folder)
     return 0
 
 

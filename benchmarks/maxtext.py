@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from .compiling import compile_with_dumps
+
 DEVICES = 512
 
 SETTINGS = {
@@ -75,15 +77,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError:
         parser.error("settings have the form KEY=VALUE")
     lowered = lower(options.model, settings, options.devices)
-    print("lowered", flush=True)
-    lowered.compile(
-        compiler_options={
-            "xla_dump_to": options.folder,
-            "xla_dump_hlo_pass_re": "spmd-partitioning",
-            "xla_dump_hlo_as_proto": True,
-        }
-    )
-    print("compiled", flush=True)
+    compile_with_dumps(lowered, options.folder)
     return 0
 
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from .compiling import compile_with_dumps
+
 if TYPE_CHECKING:
     import jax
 
@@ -197,15 +199,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
-    print("lowered", flush=True)
-    lowered.compile(
-        compiler_options={
-            "xla_dump_to": options.folder,
-            "xla_dump_hlo_pass_re": "spmd-partitioning",
-            "xla_dump_hlo_as_proto": True,
-        }
-    )
-    print("compiled", flush=True)
+    compile_with_dumps(lowered, options.folder)
     return 0
 
 
