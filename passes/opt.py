@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import io
-import os
 import sys
-import traceback
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..validator.command import run_command
 from ..validator.read.errors import ReadError
 from ..validator.report.expected import MARKER, disagreements, split_input
 
@@ -71,33 +69,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        code = _run(arguments)
-        sys.stdout.flush()
-        return code
-    except KeyboardInterrupt:
-        print(f"{PROGRAM}: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        _forget_stdout()
-        return 1
-    except OSError as error:
-        _forget_stdout()
-        print(f"{PROGRAM}: error: cannot write the output: {(error.strerror or str(error)).lower()}", file=sys.stderr)
-        return 1
-    except Exception:
-        print(f"{PROGRAM}: internal error:\n{traceback.format_exc()}", file=sys.stderr)
-        return 70
-
-
-def _forget_stdout() -> None:
-    """Lets what stdout still holds go nowhere, since the interpreter would try to write it once more at exit."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return run_command(PROGRAM, _run, argv, pipe_closed=1, unwritable=1)
 
 
 def _run(arguments: list[str]) -> int:

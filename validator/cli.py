@@ -6,16 +6,16 @@ Imports are lazy on purpose: a wrong command line answers at once, and nothing h
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TextIO
 
+from .command import run_command
 from .ops.record import Theory
 from .options import Assumption, Options
 from .read.errors import ReadError
@@ -30,12 +30,6 @@ if TYPE_CHECKING:
     Validate = Callable[[Source, Source, Options, Course], Report]
 
 PROGRAM = "validate-hlo"
-
-_INTERRUPTED = 130
-"""What shells report for a process ended by Ctrl-C."""
-
-_PIPE_CLOSED = 141
-"""What shells report for a process whose output nobody reads any more."""
 
 _EPILOG = """\
 exit codes:
@@ -160,35 +154,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    for stream in (sys.stdout, sys.stderr):
-        # Reports hold arrows and file names of any bytes; a terminal of another encoding must not stop them.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        code = _run(arguments)
-        sys.stdout.flush()
-        return code
-    except KeyboardInterrupt:
-        print(f"{PROGRAM}: interrupted", file=sys.stderr)
-        return _INTERRUPTED
-    except BrokenPipeError:
-        _forget_stdout()
-        return _PIPE_CLOSED
-    except OSError as error:
-        # Python's own exit code for an exception is 1, which is kept for programs that differ.
-        _forget_stdout()
-        print(f"{PROGRAM}: error: cannot write the output: {(error.strerror or str(error)).lower()}", file=sys.stderr)
-        return ExitCode.INTERNAL
-    except Exception:
-        print(f"{PROGRAM}: internal error:\n{traceback.format_exc()}", file=sys.stderr)
-        return ExitCode.INTERNAL
-
-
-def _forget_stdout() -> None:
-    """Lets what stdout still holds go nowhere, since the interpreter would try to write it once more at exit."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return run_command(PROGRAM, _run, argv)
 
 
 @dataclass(frozen=True, slots=True)
