@@ -18,6 +18,7 @@ import numpy as np
 
 from ..ops.record import OpRecord
 from ..ops.registry import RECORDS
+from ..read.dependencies import uses
 from ..read.ir import Op, Program, Region, TensorType, Value
 from ..read.shardings import Sharding
 from .arithmetic import Arithmetic
@@ -234,8 +235,8 @@ def _plan(region: Region) -> tuple[tuple[Op, OpRecord, tuple[int, ...]], ...]:
     """The region's ops with their records, and the values no later op of this region or its subregions reads."""
     last: dict[int, int] = {}
     for position, op in enumerate(region.ops):
-        for number in _reads(op):
-            last[number] = position
+        for value in uses(op):
+            last[value.number] = position
     for value in region.results:
         last[value.number] = len(region.ops)
     dying: dict[int, list[int]] = {}
@@ -253,19 +254,6 @@ def _largest(region: Region) -> int:
     """Elements of the largest tensor the region defines itself."""
     values = [*region.arguments, *(result for op in region.ops for result in op.results)]
     return max((value.type.size for value in values if isinstance(value.type, TensorType)), default=0)
-
-
-def _reads(op: Op) -> set[int]:
-    """Numbers of all values the op reads, those its regions capture included."""
-    numbers = {value.number for value in op.operands}
-    pending = list(op.regions)
-    while pending:
-        region = pending.pop()
-        numbers.update(value.number for value in region.results)
-        for inner in region.ops:
-            numbers.update(value.number for value in inner.operands)
-            pending.extend(inner.regions)
-    return numbers
 
 
 def _record(op: Op) -> OpRecord:

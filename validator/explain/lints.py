@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..ops.monoid import Monoid, monoid_of_region
-from ..read.dependencies import dependencies
+from ..read.dependencies import dependencies, uses
 from ..read.ir import DType, Op, Program, TensorType, Value
 from ..read.shardings import ShardingKind
 from ..relate.decide import Decision
@@ -44,7 +44,7 @@ def _users_of_gathered(after: Program) -> dict[int, list[Op]]:
         result.number: [] for op in after.body.ops if op.name == _GATHER for result in op.results
     }
     for op in after.body.ops:
-        for number in {value.number for value in _read(op)} & users.keys():
+        for number in {value.number for value in uses(op)} & users.keys():
             users[number].append(op)
     return users
 
@@ -157,19 +157,6 @@ def _defined(decision: Decision, value: Value) -> int:
             return 0
         size *= bounds[1] - bounds[0] + 1
     return size
-
-
-def _read(op: Op) -> list[Value]:
-    """What an op, or a region in it, takes."""
-    found = list(op.operands)
-    pending = list(op.regions)
-    while pending:
-        region = pending.pop()
-        found += region.results
-        for inner in region.ops:
-            found += inner.operands
-            pending.extend(inner.regions)
-    return found
 
 
 def _replicated(decision: Decision, before: Program, after: Program) -> Iterator[Note]:

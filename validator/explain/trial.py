@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from ..read.dependencies import uses
 from ..read.ir import Op, Region
 from ..relate.decide import compare_to_demand
 from ..relate.value import Val
@@ -91,7 +92,7 @@ class Trials:
             op = ops[index]
             if index in changed:
                 new = _edited(op, changed[index])
-            elif dirty and any(number in dirty for number in _reads(op)):
+            elif dirty and any(value.number in dirty for value in uses(op)):
                 new = (op,)
             else:
                 continue
@@ -136,15 +137,3 @@ def _with_inner(op: Op, path: tuple[tuple[int, int], ...], others: tuple[Op, ...
     ops = (*region.ops[:index], *new, *region.ops[index + 1 :])
     regions = (*op.regions[:number], replace(region, ops=ops), *op.regions[number + 1 :])
     return replace(op, regions=regions)
-
-
-def _reads(op: Op) -> set[int]:
-    found = {value.number for value in op.operands}
-    pending = list(op.regions)
-    while pending:
-        region = pending.pop()
-        found.update(value.number for value in region.results)
-        for inner in region.ops:
-            found.update(value.number for value in inner.operands)
-            pending.extend(inner.regions)
-    return found

@@ -14,7 +14,7 @@ def dependencies(program: Program, results: Sequence[int]) -> tuple[set[int], li
     for op in reversed(program.body.ops):
         if any(result.number in live for result in op.results):
             ops.append(op)
-            live.update(value.number for value in _uses(op))
+            live.update(value.number for value in uses(op))
     return live, ops[::-1]
 
 
@@ -25,7 +25,7 @@ def largest_behind(program: Program) -> list[int]:
     """
     largest = {argument.number: _elements(argument) for argument in program.body.arguments}
     for op in program.body.ops:
-        behind = max((largest.get(value.number, 0) for value in _uses(op)), default=0)
+        behind = max((largest.get(value.number, 0) for value in uses(op)), default=0)
         own = max(map(_elements, op.results), default=0)
         for result in op.results:
             largest[result.number] = max(behind, own)
@@ -36,8 +36,8 @@ def _elements(value: Value) -> int:
     return value.type.size if isinstance(value.type, TensorType) else 0
 
 
-def _uses(op: Op) -> Iterator[Value]:
-    """Every value that the operation or its regions may read; those made inside a region do no harm."""
+def uses(op: Op) -> Iterator[Value]:
+    """Every value that the operation or its regions read, those made inside a region included."""
     pending = [op]
     while pending:
         current = pending.pop()

@@ -64,12 +64,10 @@ class _Lines:
         pass
 
 
-class _Document:
-    """Everything at the end."""
+class _Collected:
+    """What a run finds out, kept until its end."""
 
-    def __init__(self, out: TextIO, format_: Format) -> None:
-        self._out = out
-        self._format = format_
+    def __init__(self) -> None:
         self._reports: list[Report] = []
         self._failures: list[Failure] = []
 
@@ -78,6 +76,15 @@ class _Document:
 
     def failure(self, failure: Failure) -> None:
         self._failures.append(failure)
+
+
+class _Document(_Collected):
+    """Everything at the end."""
+
+    def __init__(self, out: TextIO, format_: Format) -> None:
+        super().__init__()
+        self._out = out
+        self._format = format_
 
     def close(self) -> None:
         if self._format is Format.SARIF:
@@ -92,19 +99,12 @@ class _Document:
         print(text, file=self._out, flush=True)
 
 
-class _Html:
+class _Html(_Collected):
     """One page for the whole run, beside what goes to the output."""
 
     def __init__(self, path: str) -> None:
+        super().__init__()
         self._path = path
-        self._reports: list[Report] = []
-        self._failures: list[Failure] = []
-
-    def report(self, report: Report) -> None:
-        self._reports.append(report)
-
-    def failure(self, failure: Failure) -> None:
-        self._failures.append(failure)
 
     def close(self) -> None:
         from .html import page
