@@ -22,7 +22,7 @@ from shardproof.dialect.definition import definition as dialect_definition
 from shardproof.dialect.verify import RULES as DIALECT_RULES
 from shardproof.passes import opt
 from shardproof.passes.registry import PASSES
-from shardproof.validator import cli
+from shardproof.validator import command_line
 from shardproof.validator.bisect import bisect
 from shardproof.validator.confirm import confirmed
 from shardproof.validator.egraph.rules import RULES
@@ -118,7 +118,7 @@ def pages() -> dict[str, str]:
 
 
 def cli_page() -> str:
-    parser = cli.parser()
+    parser = command_line.parser()
     parts = [NOTICE, f"# The command `{parser.prog}`\n", f"{parser.description}\n"]
     parts.append(
         "```\nvalidate-hlo BEFORE AFTER [options]\n"
@@ -396,7 +396,7 @@ def _flags(action: argparse.Action) -> str:
 
 
 def _help(action: argparse.Action) -> str:
-    return (action.help or "") % {"default": action.default, "prog": cli.PROGRAM}
+    return (action.help or "") % {"default": action.default, "prog": command_line.PROGRAM}
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

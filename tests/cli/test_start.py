@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shardproof.validator import cli
+from shardproof.validator import command_line
 
 PAIR = [str(Path(__file__).resolve().parents[2] / "lit" / "cli" / "Inputs" / "two_ops.mlir")] * 2
 HEAVY = {"jax", "jaxlib", "egglog", "islpy"}
@@ -27,7 +27,7 @@ def test_nothing_heavy_is_loaded(arguments: list[str]):
 
 
 def test_help_names_every_option():
-    text = cli.parser().format_help()
+    text = command_line.parser().format_help()
     for option in (
         "BEFORE AFTER --xla-dump --module --theory --assume-indices-in-bounds --timeout --seed --format -o --replay "
         "--stats -q -v --list-ops --list-rules --version"
