@@ -147,7 +147,7 @@ def _report(
         "stats": _stats(decision, time.monotonic() - start),
     }
     if failing is not None:
-        explanation = explain(decision, before, after, failing, EXPLAIN_SECONDS, seconds)
+        explanation = explain(decision, before, after, failing, EXPLAIN_SECONDS, seconds, counterexample)
         rest["cause"] = explanation.cause
         rest["message"] = explanation.cause.message if explanation.cause is not None else outputs[failing].message
         if explanation.op is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import gc
+import io
 import math
 import os
 import pickle
@@ -16,12 +17,12 @@ import select
 import signal
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 
-def apart(work: Callable[[], Any], cpu_seconds: float, wall_seconds: float) -> Any:
-    """What `work` returns (plain data), None where it fails or takes longer than that.
+def apart(work: Callable[[], Iterable[Any]], cpu_seconds: float, wall_seconds: float) -> Any:
+    """The last of the answers (plain data) that `work` gives before it fails or takes longer; None without any.
 
     The copy has this process's memory as it is now; nothing it does is seen here.
     """
@@ -40,13 +41,20 @@ def apart(work: Callable[[], Any], cpu_seconds: float, wall_seconds: float) -> A
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
-    try:
-        return pickle.loads(answer)
-    except (EOFError, pickle.UnpicklingError):
-        return None
+    return _last(io.BytesIO(answer))
 
 
-def _work(work: Callable[[], Any], cpu_seconds: float, writing: int) -> None:
+def _last(answers: io.BytesIO) -> Any:
+    """The last one that is there as a whole."""
+    found = None
+    while True:
+        try:
+            found = pickle.load(answers)
+        except (EOFError, pickle.UnpicklingError):
+            return found
+
+
+def _work(work: Callable[[], Iterable[Any]], cpu_seconds: float, writing: int) -> None:
     """The copy's part; it never returns and leaves everything that ends a process properly to the original."""
     try:
         gc.disable()
@@ -55,21 +63,22 @@ def _work(work: Callable[[], Any], cpu_seconds: float, writing: int) -> None:
         limit = math.ceil(cpu_seconds) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
         signal.signal(signal.SIGXCPU, signal.SIG_DFL)
-        answer = pickle.dumps(work())
-        while answer:
-            answer = answer[os.write(writing, answer) :]
+        for answer in work():
+            left = pickle.dumps(answer)
+            while left:
+                left = left[os.write(writing, left) :]
     finally:
         os._exit(0)
 
 
 def _received(reading: int, deadline: float) -> bytes:
-    """All that is written until the other end is closed; nothing where that does not happen in time."""
+    """All that is written until the other end is closed or the time is over."""
     parts = []
     while (left := deadline - time.monotonic()) > 0:
         ready, _, _ = select.select([reading], [], [], left)
         if ready:
             part = os.read(reading, 1 << 16)
             if not part:
-                return b"".join(parts)
+                break
             parts.append(part)
-    return b""
+    return b"".join(parts)

@@ -1,15 +1,17 @@
 """What a missing proof is told as: the place and the cause.
 
 Where relations alone show what is wrong, they are taken at their word. Else single repairs of the partitioned program
-are tried, likely ones first: the one that makes the proof go through names the op and the cause. What no single repair
-mends is reported where the proof stops.
+are tried, likely ones first, in numbers and then by a proof: the one that makes the proof go through names the op and
+the cause. What no single repair mends is reported where the proof stops.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ..evaluate.compare import Counterexample
 from ..read.ir import Op, Program
 from ..relate.decide import Decision
 from ..relate.departure import EXCHANGES
@@ -18,10 +20,14 @@ from ..relation.store import RelationLimitError
 from ..report.cause import Cause, Diagnosis
 from . import repair_collectives, repair_indices, repair_operands, repair_sums, repair_units
 from .apart import apart
+from .edits import Repair
 from .scene import Scene, Site
-from .trial import Repair, Trials
+from .screen import screen
+from .trial import Trials
 
-TRIALS = 1500
+TRIALS = 4000
+"""Repairs of one program that are tried at most."""
+
 MAX_OPS = 600
 """Programs in which a result depends on more ops than this are told where their proof stops, or where the sum that it
 stops at was left partial, without any trials."""
@@ -57,9 +63,15 @@ class Explanation:
 
 
 def explain(
-    decision: Decision, before: Program, after: Program, result: int, seconds: float = 4.0, wall_seconds: float = 30.0
+    decision: Decision,
+    before: Program,
+    after: Program,
+    result: int,
+    seconds: float = 4.0,
+    wall_seconds: float = 30.0,
+    known: Counterexample | None = None,
 ) -> Explanation:
-    """The place and the cause of one result's missing proof.
+    """The place and the cause of one result's missing proof; a counterexample helps where one is known.
 
     The search for the cause takes these seconds of CPU time at most, and no longer than the others.
     """
@@ -74,7 +86,7 @@ def explain(
     scene = Scene(decision, before, after, result)
     if len(scene.sites) > MAX_OPS:
         return Explanation(op if op is None else _where_left_partial(scene, op), reason, None)
-    found = apart(lambda: _sought(scene, seconds), seconds, wall_seconds)
+    found = apart(lambda: _sought(scene, seconds, known), seconds, wall_seconds)
     if found is None:
         return Explanation(op, reason, None)
     place, cause, trials = found
@@ -102,37 +114,49 @@ def _where_left_partial(scene: Scene, op: Op) -> Op:
     return op
 
 
-def _sought(scene: Scene, seconds: float) -> tuple[int | None, Diagnosis | None, int]:
-    """The number of the value that the op at the place makes, the cause, and how many repairs were tried."""
-    trials = Trials(scene, seconds, TRIALS)
-    found = _repair(scene, trials)
-    tried = TRIALS - trials.left
+def _sought(
+    scene: Scene, seconds: float, known: Counterexample | None
+) -> Iterator[tuple[int | None, Diagnosis | None, int]]:
+    """Better and better ones: the number of the value that the op at the place makes, the cause, repairs tried so far.
+
+    A repair that is right on all inputs tried stands until a repair is proved right.
+    """
+    end = time.process_time() + seconds
+    failing = tuple(k for k, one in enumerate(scene.decision.comparisons) if one is not None and not one.proved)
+    trials, seen = Trials(scene, failing), screen(scene, failing, known)
+    found: Repair | None = None
+    best, tried = (0, 0), 0
+    for repair in _repairs(scene):
+        if tried == TRIALS or time.process_time() > end:
+            break
+        tried += 1
+        mended = None if seen is None else seen.mended(repair)
+        if mended == 0:
+            continue
+        if (0, mended or 0) > best:
+            best, found = (0, mended or 0), repair
+            yield _told(found, tried)
+        rank = (trials.repaired(repair), mended or 0)
+        if rank > best:
+            best, found = rank, repair
+            yield _told(found, tried)
+        if best[0] == len(failing):
+            break
+    yield _told(found, tried)
+
+
+def _told(found: Repair | None, tried: int) -> tuple[int | None, Diagnosis | None, int]:
     return (None, None, tried) if found is None else (found.place.results[0].number, found.cause, tried)
 
 
-def _repair(scene: Scene, trials: Trials) -> Repair | None:
-    """The first repair that mends all results, else the first that mends this one."""
-    best: Repair | None = None
-    most = 0
+def _repairs(scene: Scene) -> Iterator[Repair]:
+    """All repairs, the likeliest first."""
     order = sorted(scene.sites, key=lambda site: _behind_proof(scene, site))
     for tier in TIERS:
         for site in order:
             for kind in tier:
-                for repair in _attempts(kind, scene, site):
-                    if trials.over:
-                        return best
-                    mended = trials.repaired(repair)
-                    if mended > most:
-                        best, most = repair, mended
-                    if most == trials.failing:
-                        return best
-    for repair in repair_operands.exchanged_results(scene):
-        if trials.over:
-            return best
-        mended = trials.repaired(repair)
-        if mended > most:
-            best, most = repair, mended
-    return best
+                yield from _attempts(kind, scene, site)
+    yield from repair_operands.exchanged_results(scene)
 
 
 def _attempts(kind: Repairs, scene: Scene, site: Site) -> Iterator[Repair]:

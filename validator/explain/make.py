@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from ..evaluate.numbers import STORAGE
 from ..read.attributes import DeviceGroups, DevicePairs
 from ..read.dtypes import NUMPY_DTYPES
 from ..read.ir import DType, Op, Region, TensorType, Type, Value
 from ..relate.value import Piece, Val
 from ..relate.walk import Walk
+from ..relation.points import contained, grid
 from ..relation.store import Dom
+from .known import MAX_ELEMENTS, Known, Values
 
 _FIRST = 1 << 40
 """Above every value number of a program."""
@@ -25,7 +28,7 @@ class Maker:
         self._place = place
         self._next = _FIRST
         self.ops: list[Op] = []
-        self.given: dict[int, Val] = {}
+        self.given: dict[int, Known] = {}
 
     def fork(self) -> Maker:
         """A maker of further ops, whose values are other ones than those made so far."""
@@ -93,27 +96,46 @@ class Maker:
         array = np.broadcast_to(np.asarray(number).astype(NUMPY_DTYPES[kind.dtype]), kind.shape)
         return self.emit("constant", (), kind, value=np.array(array))
 
-    def known(self, walk: Walk, numbers: np.ndarray, kind: TensorType) -> Value | None:
-        """Integers given for each device [devices], the same at every element; None where that takes too many boxes."""
+    def known(self, walk: Walk, numbers: np.ndarray, kind: TensorType) -> Value:
+        """Integers given for each device [devices], the same at every element."""
         array = np.broadcast_to(numbers.reshape(-1, *[1] * kind.rank), (len(numbers), *kind.shape))
-        rel = walk.builder.table(array.astype(np.int64), kind.shape)
-        if rel is None:
-            return None
-        value = self.fresh(kind)
-        scalar = walk.known_value(array, kind) if kind.size <= 1 else None
-        atom = walk.context.atoms.integer(kind.dtype)
-        self.given[value.number] = scalar or Val(kind, (Piece(atom, rel),), walk.points(kind))
-        return value
 
-    def mask(self, walk: Walk, inside: Dom, shape: tuple[int, ...]) -> Value:
-        """A boolean for each point: whether it is in the set."""
+        def relation() -> Val | None:
+            rel = walk.builder.table(array.astype(np.int64), kind.shape)
+            if rel is None:
+                return None
+            scalar = walk.known_value(array, kind) if kind.size <= 1 else None
+            atom = walk.context.atoms.integer(kind.dtype)
+            return scalar or Val(kind, (Piece(atom, rel),), walk.points(kind))
+
+        held = array.astype(STORAGE[kind.dtype])
+        return self.take(kind, Known(relation, lambda _: held))
+
+    def mask(
+        self, walk: Walk, inside: Callable[[], Dom], shape: tuple[int, ...], numbers: np.ndarray | None = None
+    ) -> Value:
+        """A boolean for each point: whether it is in the set; `numbers` are the same [devices, *shape] if known."""
         kind = TensorType(shape, DType.I1)
-        points = walk.points(kind)
-        atom = walk.context.atoms.integer(DType.I1)
-        variables = ",".join(f"p{k}" for k in range(points.arity))
-        store = walk.store
-        yes = store.restrict(store.rel(f"{{[{variables}] -> [1]}}"), store.set_meet(points, inside))
-        no = store.restrict(store.rel(f"{{[{variables}] -> [0]}}"), store.set_minus(points, inside))
+
+        def relation() -> Val:
+            points, store, within = walk.points(kind), walk.store, inside()
+            atom = walk.context.atoms.integer(DType.I1)
+            variables = ",".join(f"p{k}" for k in range(points.arity))
+            yes = store.restrict(store.rel(f"{{[{variables}] -> [1]}}"), store.set_meet(points, within))
+            no = store.restrict(store.rel(f"{{[{variables}] -> [0]}}"), store.set_minus(points, within))
+            return Val(kind, (Piece(atom, store.union(yes, no)),), points)
+
+        def looked_at(_: Values) -> np.ndarray | None:
+            if numbers is not None:
+                return numbers
+            sizes = walk.mesh.sizes
+            found = contained(inside(), grid((*sizes, *shape))) if kind.size <= MAX_ELEMENTS else None
+            return None if found is None else found.reshape(walk.mesh.num_devices, *shape)
+
+        return self.take(kind, Known(relation, looked_at))
+
+    def take(self, kind: Type, known: Known) -> Value:
+        """A value that is given."""
         value = self.fresh(kind)
-        self.given[value.number] = Val(kind, (Piece(atom, store.union(yes, no)),), points)
+        self.given[value.number] = known
         return value

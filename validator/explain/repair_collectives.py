@@ -12,9 +12,9 @@ from ..ops.monoid import Monoid, monoid_of_region
 from ..read.attributes import DeviceGroups, DevicePairs
 from ..read.ir import Op, TensorType, Value
 from ..report.cause import Cause, Diagnosis
+from .edits import Repair
 from .make import Maker
 from .scene import Axes, Scene, Site, groups_text
-from .trial import Repair
 
 REDUCING = frozenset({"stablehlo.all_reduce", "stablehlo.reduce_scatter"})
 PLACING = frozenset({"stablehlo.all_gather", "stablehlo.all_to_all", "stablehlo.reduce_scatter"})

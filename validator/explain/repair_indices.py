@@ -13,9 +13,9 @@ from ..read.attributes import Comparison
 from ..read.ir import Op, TensorType, Value
 from ..relate.value import Val
 from ..report.cause import Cause, Diagnosis
+from .edits import Repair
 from .make import Maker
 from .scene import Scene, Site, is_integral
-from .trial import Repair
 
 _MAX_STARTS = 16
 """Starts of a slice that are tried along one dimension."""
@@ -44,8 +44,6 @@ def other_start(scene: Scene, site: Site) -> Iterator[Repair]:
                 continue
             make = Maker(op)
             other = make.known(walk, table, start.tensor)
-            if other is None:
-                continue
             operands = (*op.operands[: first + dim], other, *op.operands[first + dim + 1 :])
             facts = {"expected": _told(table)} | ({"found": _told(current)} if current is not None else {})
             yield Repair(
@@ -74,11 +72,9 @@ def other_numbers(scene: Scene, site: Site) -> Iterator[Repair]:
         if np.array_equal(table, current):
             continue
         make = Maker(op)
-        other = make.known(walk, table, result.tensor)
-        if other is not None:
-            make.same(other, result)
-            facts = {"expected": _told(table), "found": _told(current)}
-            yield Repair(op, Diagnosis(Cause.WRONG_OFFSET, facts), ((site, tuple(make.ops)),), make.given)
+        make.same(make.known(walk, table, result.tensor), result)
+        facts = {"expected": _told(table), "found": _told(current)}
+        yield Repair(op, Diagnosis(Cause.WRONG_OFFSET, facts), ((site, tuple(make.ops)),), make.given)
 
 
 def _locates(scene: Scene, value: Value) -> bool:
@@ -174,8 +170,6 @@ def offset_left_out(scene: Scene, site: Site) -> Iterator[Repair]:
             for name in ("add", "subtract"):
                 make = Maker(op)
                 offset = make.known(walk, table, operand.tensor)
-                if offset is None:
-                    continue
                 moved = make.emit(name, (operand, offset), operand.type)
                 operands = (*op.operands[:number], moved, *op.operands[number + 1 :])
                 facts = {"expected": _told(table), "found": "no offset"}
@@ -279,7 +273,8 @@ def not_masked(scene: Scene, site: Site) -> Iterator[Repair]:
         make = Maker(op)
         masks: list[tuple[Value, str]] = []
         if not walk.store.set_equal(value.domain, walk.points(operand.tensor)):
-            masks.append((make.mask(walk, value.domain, operand.tensor.shape), "padding"))
+            defined = value.domain
+            masks.append((make.mask(walk, lambda defined=defined: defined, operand.tensor.shape), "padding"))
         masks += [(mask, f"elements where '{mask.name}' is false") for mask in _predicates(scene, operand.tensor.shape)]
         fills: list[Value | float] = [*_unused(scene, site, operand), *_neutrals(scene, op)]
         for (mask, what), fill, flipped in itertools.product(masks, fills, (False, True)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -12,9 +13,10 @@ from ..read.ir import Op, TensorType, Value
 from ..relate.moves import read_through
 from ..relate.value import Val
 from ..report.cause import Cause, Diagnosis
+from .edits import Repair
+from .known import Known
 from .make import Maker
 from .scene import Scene, Site, is_integral
-from .trial import Repair
 
 _MAX_OTHERS = 12
 """Values of the same type that are tried in the place of one operand."""
@@ -219,9 +221,9 @@ def left_out(scene: Scene, site: Site) -> Iterator[Repair]:
         for original in _made_of(scene, value):
             for given in _as_laid_out(scene, original, operand, value):
                 make = Maker(op)
-                result = make.fresh(operand.type)
+                result = make.take(operand.type, given)
                 other = replace(op, operands=tuple(result if k == place else old for k, old in enumerate(op.operands)))
-                yield Repair(op, _lacking(scene, original), ((site, (other,)),), {result.number: given})
+                yield Repair(op, _lacking(scene, original), ((site, (other,)),), make.given)
 
 
 def _made_of(scene: Scene, value: Val) -> Iterator[Op]:
@@ -238,7 +240,7 @@ def _made_of(scene: Scene, value: Val) -> Iterator[Op]:
                 break
 
 
-def _as_laid_out(scene: Scene, original: Op, operand: Value, value: Val) -> Iterator[Val]:
+def _as_laid_out(scene: Scene, original: Op, operand: Value, value: Val) -> Iterator[Known]:
     """The original's value on the devices: each way of laying it out that gives an operand's shape."""
     walk, logical = scene.decision.device, original.results[0].tensor.shape
     theirs = scene.decision.original.env.get(original.results[0].number)
@@ -258,8 +260,11 @@ def _as_laid_out(scene: Scene, original: Op, operand: Value, value: Val) -> Iter
             match = walk.store.compose(value.pieces[0].rel, walk.store.reverse(known.pieces[0].rel))
             if source.tensor.shape == logical and walk.store.single_valued(match):
                 layouts.insert(0, match)
+    number = original.results[0].number
     for rel in dict.fromkeys(layouts):
-        yield read_through(walk, theirs, rel, operand.tensor)
+        yield Known(
+            partial(read_through, walk, theirs, rel, operand.tensor), partial(scene.held, number, rel, operand.tensor)
+        )
 
 
 def _lacking(scene: Scene, original: Op) -> Diagnosis | None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from ..ops.monoid import Monoid, monoid_of_region
 from ..read.ir import Op, TensorType, Value
 from ..report.cause import Cause, Diagnosis
+from .edits import Repair
 from .make import Maker
 from .repair_collectives import groups_of
 from .scene import Axes, Scene, Site, groups_text
-from .trial import Repair
 
 _DEPTH = 6
 """Ops above a reduction at which it might belong."""
@@ -151,9 +152,9 @@ def counted_on_every_device(scene: Scene, site: Site) -> Iterator[Repair]:
     for axes in scene.axes:
         make = Maker(op)
         value = make.before(op)
-        where = [f"d{digit} = 0" for digit in axes.digits]
-        inside = walk.builder.where(result.tensor.shape, where)
-        mask = make.mask(walk, inside, result.tensor.shape)
+        shape, where = result.tensor.shape, [f"d{digit} = 0" for digit in axes.digits]
+        first = np.broadcast_to((axes.coordinate == 0).reshape(-1, *[1] * len(shape)), (len(axes.coordinate), *shape))
+        mask = make.mask(walk, partial(walk.builder.where, shape, where), shape, first)
         zero = make.constant(0, result.tensor)
         make.emit("select", (mask, value, zero), result.type, result)
         facts = {"factor": str(axes.size), "axis": str(axes)}

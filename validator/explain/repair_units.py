@@ -10,10 +10,10 @@ import numpy as np
 from ..ops.monoid import Monoid
 from ..read.ir import Op, TensorType, Value
 from ..report.cause import Cause, Diagnosis
+from .edits import Repair
 from .make import Maker
 from .repair_collectives import COLLECTIVES, collective_between, groups_of, natural_pairs, pairs_text, regrouping, said
 from .scene import Scene, Site
-from .trial import Repair
 
 _LONGEST = 4
 

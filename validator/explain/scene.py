@@ -13,6 +13,9 @@ from ..read.dependencies import dependencies
 from ..read.ir import Op, Program, Region, TensorType, Value
 from ..relate.decide import Decision
 from ..relate.value import Val
+from ..relation.points import grid, images
+from ..relation.store import Rel
+from .known import MAX_ELEMENTS, Values
 
 MAX_AXES = 5
 """Digits of the device number of which all subsets are looked at."""
@@ -84,6 +87,7 @@ class Scene:
         self.after = after
         self.result = result
         self.mesh = decision.device.mesh
+        self._positions: dict[Rel, tuple[np.ndarray, np.ndarray] | None] = {}
         live, _ = dependencies(after, [result])
         self.sites: tuple[Site, ...] = tuple(site for site in _sites(after) if _makes(site.op, live))
         """Ops that the result depends on, in program order, those in loops right after the op that holds them."""
@@ -174,6 +178,21 @@ class Scene:
     def is_sum(self, value: Value) -> bool:
         found = self.value(value)
         return found is not None and found.monoid is not None
+
+    def held(self, number: int, rel: Rel, kind: TensorType, original: Values) -> np.ndarray | None:
+        """What devices hold of a value of the original that each has whole, where a relation tells which elements."""
+        logical = original.get(number)
+        if logical is None or len(logical) != 1 or logical.ndim != 1 + rel.arity_out or kind.size > MAX_ELEMENTS:
+            return None
+        if rel not in self._positions:
+            self._positions[rel] = images(rel, grid((*self.mesh.sizes, *kind.shape)))
+        found = self._positions[rel]
+        if found is None:
+            return None
+        indices, defined = found
+        held = np.zeros(len(indices), logical.dtype)
+        held[defined] = logical[0][tuple(indices[defined].T)]
+        return held.reshape(self.mesh.num_devices, *kind.shape)
 
     @cached_property
     def axes(self) -> tuple[Axes, ...]:

@@ -76,7 +76,9 @@ class Decision:
     demands: tuple[Rel | str | None, ...] = ()
     """How each device's result must relate to the original's; None for the same place of two device programs."""
     seconds: float = 0.0
-    """What both walks and the comparisons took."""
+    """Processor seconds that both walks and the comparisons took."""
+    relations: Relations = NO_RELATIONS
+    """What was given besides the programs' shardings."""
 
     @property
     def node_limit_met(self) -> bool:
@@ -100,7 +102,7 @@ def decide(
 
     `relations` stand before what the programs' shardings say of parameters and results. `course` hears how far this is.
     """
-    began = time.monotonic()
+    began = time.thread_time()
     course = course or Course()
     context = Context(assume_in_bounds=assume_in_bounds)
     context.bridge = Bridge(context, accepted, node_limit)
@@ -198,7 +200,8 @@ def decide(
         notes,
         tuple(expected),
         (None,) * len(demands) if stages else tuple(demands),
-        time.monotonic() - began,
+        time.thread_time() - began,
+        relations,
     )
 
 

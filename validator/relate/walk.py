@@ -83,7 +83,8 @@ class Walk:
     reason: str = ""
     patience: float | None = None
     """Processor seconds that the walk may go on after the first value without a relation; None for no limit."""
-    _last: float | None = None
+    last: float | None = None
+    """Processor seconds of this thread at which the walk is given up; None for never."""
     ops_walked: int = 0
     watch: Callable[[], None] | None = None
     """Called after every few ops."""
@@ -125,7 +126,7 @@ class Walk:
         self.origins[atom.number] = Origin(self.op, self.is_original, self.reason)
         if self.patience is not None:
             # of the processor: what else the machine does must not cost a proof
-            self._last = time.thread_time() + self.patience
+            self.last = time.thread_time() + self.patience
             self.patience = None
 
     # points ---------------------------------------------------------------------------------------------------------
@@ -334,7 +335,7 @@ class Walk:
                 raise WalkTimeoutError
             # to ask for the time of the processor is a call of the system, as long as many ops
             often = self.ops_walked % _WATCH_EVERY == 0
-            if often and self._last is not None and time.thread_time() > self._last:
+            if often and self.last is not None and time.thread_time() > self.last:
                 raise WalkTimeoutError
             outer, self.op = self.op, op
             if self.trace is not None:
