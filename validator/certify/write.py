@@ -118,7 +118,7 @@ class _Writing:
             claims.append(self._claim("operand", number, value))
         if op.name not in _FOLLOWED:
             for number, value in enumerate(step.results):
-                if isinstance(value, Val) and not (elementwise and all(map(_known_integers, step.operands))):
+                if isinstance(value, Val) and not (elementwise and all(map(_known_integers, (*step.operands, value)))):
                     claims.append(self._claim("result", number, value))
         blocks = step.blocks
         if step.loop is not None:

@@ -8,6 +8,7 @@ and no negative zero can arise. Theory: exact.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import and_, or_, xor
 from typing import TYPE_CHECKING, Any
 
 from ..read.attributes import Comparison
@@ -50,6 +51,9 @@ _PLAIN = {
         "[l,x,h] -> [h] : h <= x and l < x and l <= h; [l,x,h] -> [h] : h < l}"
     ),
 }
+
+_BITWISE = {"stablehlo.and": and_, "stablehlo.or": or_, "stablehlo.xor": xor}
+"""On constants: Python's integers are in two's complement of as many bits as needed."""
 
 _BITS = "0 <= a <= 1 and 0 <= b <= 1"
 
@@ -159,6 +163,8 @@ def _by_constant(store: Store, name: str, bounds: list[tuple[int, int]], result:
         return None
     if low_b != high_b or result.is_float:
         return None
+    if low_a == high_a and name in _BITWISE:
+        return f"{{[a,b] -> [{_BITWISE[name](low_a, low_b)}]}}"
     if name == "stablehlo.divide" and low_b > 0:
         pieces = [f"[a,b] -> [floor(a/{low_b})] : a >= 0"]
         if low_a < 0:
