@@ -8,9 +8,9 @@ import pytest
 from shardproof.validator.evaluate.arithmetic import Native
 from shardproof.validator.evaluate.machine import Machine
 from shardproof.validator.evaluate.regions import RegionCall
+from shardproof.validator.ops.choosers import Laws, absorbs, laws_of
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.ir import Op, Program
-from shardproof.validator.relate.choosers import Laws, absorbs, laws_of
 
 from .pairs import Tensor, differs, program, proved
 

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from shardproof.validator.ops.sequence_maps import Letters, Sequences
 from shardproof.validator.read.ir import DType
 from shardproof.validator.relate.atoms import Atom, AtomKind
 from shardproof.validator.relate.context import Context
-from shardproof.validator.relate.sequences import Letters, Sequences, matching
+from shardproof.validator.relate.sequences import matching
 from shardproof.validator.relate.walk import Walk
 from shardproof.validator.relation.build import Builder
 from shardproof.validator.relation.mesh import NO_DEVICES

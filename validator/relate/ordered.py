@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..ops.choosers import Laws, absorbs, laws_of
 from ..ops.record import Theory
+from ..ops.sequence_maps import Sequences, collected, restricted_to, row_elements, together
 from ..read.ir import Region, TensorType
 from ..relation.build import names
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
-from .choosers import Laws, absorbs, laws_of
 from .moves import piecewise
-from .sequences import Letters, Sequences, matching, restricted_to
+from .sequences import matching
 from .value import AnyVal, Piece, Val, strongest
 
 if TYPE_CHECKING:
@@ -221,45 +222,20 @@ def _sequences(
 
     Where a start value is given, it is left out and partial results of the same reducer are taken apart.
     """
-    store = walk.store
-    arity = read.arity_in - row_rank
-    everything = store.domain(read)
-    domain = store.image(everything, walk.leading_map(read.arity_in, arity))
-    joints: list[tuple[tuple[Atom, ...], tuple[Rel, ...], Dom]] = [((), (), everything)]
-    for value in values:
-        undefined = store.set_minus(store.range(read), value.domain)
-        if not store.set_empty(undefined):
-            domain = store.set_minus(domain, walk.leading(store.preimage(undefined, read), arity))
-        extended = []
-        for atoms, rels, where in joints:
-            for piece in value.pieces:
-                rel = store.compose(read, piece.rel)
-                common = store.set_meet(where, store.domain(rel))
-                if not store.set_empty(common):
-                    extended.append(((*atoms, piece.atom), (*rels, rel), common))
-        walk.limit_pieces(len(extended))
-        joints = extended
-    covered = None
+    store, arity = walk.store, read.arity_in - row_rank
+    given = [([(piece.atom, piece.rel) for piece in value.pieces], value.domain) for value in values]
+    elements, domain = row_elements(store, given, read, row_rank, walk.limit_pieces)
     parts: list[tuple[tuple[Atom, ...], Rel, int]] = []
-    for atoms, rels, where in joints:
-        covered = where if covered is None else store.set_union(covered, where)
+    for atoms, rels, where in elements:
         kept = where if start is None else store.set_minus(where, _is_start(walk, start, atoms, rels, where))
         if store.set_empty(kept):
             continue
         own = tuple(store.restrict(rel, kept) for rel in rels)
         if start is None:
-            parts.append((atoms, _joint(walk, own), row_rank))
+            parts.append((atoms, together(store, own), row_rank))
         else:
             parts.extend(_taken_apart(walk, key, atoms, own, row_rank))
-    unknown = everything if covered is None else store.set_minus(everything, covered)
-    domain = store.set_minus(domain, walk.leading(unknown, arity))
-    depth = max((depth for _, _, depth in parts), default=row_rank)
-    by_atoms: dict[tuple[Atom, ...], Rel] = {}
-    for atoms, rel, own in parts:
-        deep = _deepened(walk, rel, own, depth, domain)
-        known = by_atoms.get(atoms)
-        by_atoms[atoms] = deep if known is None else store.union(known, deep)
-    return Sequences(tuple(Letters(atoms, rel) for atoms, rel in by_atoms.items()), arity, depth, domain)
+    return collected(store, parts, arity, domain)
 
 
 def _is_start(walk: Walk, start: Start, atoms: tuple[Atom, ...], rels: tuple[Rel, ...], where: Dom) -> Dom:
@@ -294,25 +270,7 @@ def _taken_apart(
                 if not store.empty(rel):
                     made.append((letters.atoms, rel, depth + inner.depth))
             return made
-    return [(atoms, _joint(walk, rels), depth)]
-
-
-def _joint(walk: Walk, rels: Sequence[Rel]) -> Rel:
-    joint = rels[0]
-    for rel in rels[1:]:
-        joint = walk.store.pair(joint, rel)
-    return joint
-
-
-def _deepened(walk: Walk, rel: Rel, own: int, depth: int, domain: Dom) -> Rel:
-    """The relation with positions of `depth` dimensions, zeros appended, on these batch points only."""
-    store = walk.store
-    point = names("p", rel.arity_in)
-    more = ["0"] * (depth - own)
-    if more:
-        rel = store.compose(store.rel(f"{{[{','.join([*point, *more])}] -> [{','.join(point)}]}}"), rel)
-    position = names("k", depth)
-    return store.restrict(rel, store.set_product(domain, store.dom(f"{{[{','.join(position)}]}}")))
+    return [(atoms, together(store, rels), depth)]
 
 
 def _fresh(
@@ -324,7 +282,7 @@ def _fresh(
     types: Sequence[TensorType],
 ) -> tuple[Atom, ...]:
     """A new term on these batch points."""
-    made = restricted_to(walk, sequences, domain)
+    made = restricted_to(walk.store, sequences, domain)
     operands = tuple(dict.fromkeys(piece.atom for value in values for piece in value.pieces))
     atoms: list[Atom] = []
     for type_ in types:

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 from ..ops.monoid import Monoid
 from ..ops.record import Theory
+from ..ops.sequence_maps import Letters, Sequences, restricted_to
 from ..read.ir import TensorType
 from ..relation.build import affine, names
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .moves import gathered, without_constant
-from .sequences import Letters, Sequences, matching, restricted_to
+from .sequences import matching
 from .value import Piece, Val, strongest
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def relate_selected(
         operands = tuple(dict.fromkeys(piece.atom for value in (operand, source) for piece in value.pieces))
         atom = walk.context.atoms.fresh(AtomKind.ROWS, type_.dtype, rest.arity, operands, label=walk.label())
         walk.note_fresh(atom)
-        walk.context.rows.setdefault(key, []).append((atom, restricted_to(walk, sequences, rest)))
+        walk.context.rows.setdefault(key, []).append((atom, restricted_to(store, sequences, rest)))
         pieces.append(Piece(atom, store.identity_on(rest)))
     walk.context.used("selected windows")
     return Val(type_, gathered(store, pieces), domain, theory=theory)
@@ -135,7 +136,7 @@ def _sequences(
         for piece in operand.pieces:
             add(piece.atom, 1, store.compose(inner, store.compose(elements, piece.rel)))
     letters = tuple(Letters((atom,), rel) for atom, rel in by_atom.items())
-    return restricted_to(walk, Sequences(letters, arity, depth, domain), domain)
+    return restricted_to(store, Sequences(letters, arity, depth, domain), domain)
 
 
 def _covered(walk: Walk, sequences: Sequences) -> Dom | None:

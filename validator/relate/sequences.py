@@ -1,7 +1,6 @@
-"""Sequences of elements, one for every point, and when two families of them are the same.
+"""When two families of sequences (`ops/sequence_maps.py`) are the same.
 
-A sequence is told by the relation (point, position) → element; positions are ordered lexicographically, and where
-there is none, there is no element. Two families that are told by different positions, such as a whole dimension on one
+Two families that are told by different positions, such as a whole dimension on one
 side and devices × local elements on the other, are the same at b and m(b) if equal elements are paired by a map of
 positions that loses none and keeps their order. All of it is decided on relations, nothing is enumerated.
 """
@@ -9,45 +8,14 @@ positions that loses none and keeps their order. All of it is decided on relatio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..ops.sequence_maps import Sequences
 from ..relation.build import names
 from ..relation.store import Dom, Rel
-from .atoms import Atom
 
 if TYPE_CHECKING:
     from .walk import Walk
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Letters:
-    """Elements of sequences that are read from the same atoms: (batch point, position) → index of each atom."""
-
-    atoms: tuple[Atom, ...]
-    rel: Rel
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sequences:
-    """A sequence of elements for every batch point of the domain, at most one element at a position."""
-
-    letters: tuple[Letters, ...]
-    arity: int
-    depth: int
-    domain: Dom
-
-
-def restricted_to(walk: Walk, sequences: Sequences, domain: Dom) -> Sequences:
-    """The sequences of these points only."""
-    store = walk.store
-    everywhere = store.dom(f"{{[{','.join(names('k', sequences.depth))}]}}")
-    kept = tuple(
-        Letters(letters.atoms, rel)
-        for letters in sequences.letters
-        if not store.empty(rel := store.restrict(letters.rel, store.set_product(domain, everywhere)))
-    )
-    return Sequences(kept, sequences.arity, sequences.depth, domain)
 
 
 def matching(
