@@ -10,7 +10,8 @@ from shardproof.validator.explain.edits import Repair
 from shardproof.validator.explain.repair_collectives import groups_of, other_reducer, regrouped
 from shardproof.validator.explain.repair_indices import other_start
 from shardproof.validator.explain.scene import Scene
-from shardproof.validator.explain.screen import Screen, screen
+from shardproof.validator.explain.screen import Screen
+from shardproof.validator.explain.witnesses import witnesses
 from shardproof.validator.ops.monoid import Monoid, monoid_of_region
 from shardproof.validator.read.ir import Program
 from shardproof.validator.read.program import read_program
@@ -67,9 +68,9 @@ def _scene(result: int, groups: str = "[[0, 1, 2]]", summed: str = "f32", step: 
 
 
 def _screen(scene: Scene, failing: tuple[int, ...]) -> Screen:
-    found = screen(scene, failing)
-    assert found is not None
-    return found
+    found = witnesses(scene, failing, None)
+    assert found
+    return Screen(scene, failing, found)
 
 
 def _site(scene: Scene, name: str):
@@ -129,7 +130,7 @@ def test_what_differs_by_rounding_alone_is_seen_in_the_programs_own_types() -> N
 
 
 def test_nothing_is_looked_at_where_nothing_is_wrong() -> None:
-    assert screen(_scene(0), (0,)) is None
+    assert witnesses(_scene(0), (0,), None) == ()
 
 
 @pytest.mark.parametrize("shape", [(4, 5), (5, 4)])
@@ -140,3 +141,35 @@ def test_an_edit_of_another_shape_is_no_repair(shape: tuple[int, int]) -> None:
     wrong = replace(_site(scene, "dot_general").op, attributes={}, name="stablehlo.transpose", results=site.op.results)
     wrong = replace(wrong, operands=wrong.operands[:1], attributes={"permutation": (0, 1) if shape[0] == 4 else (1, 0)})
     assert seen.mended(Repair(site.op, None, ((site, (wrong,)),))) == 0
+
+
+FILLED_BEFORE = """
+func.func public @main(%x: tensor<4xf32> {mhlo.sharding = "{replicated}"})
+    -> (tensor<4xf32> {mhlo.sharding = "{replicated}"}) {
+  %y = stablehlo.negate %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+"""
+
+FILLED_AFTER = """
+func.func public @main(%x: tensor<4xf32> {mhlo.sharding = "{replicated}"})
+    -> (tensor<4xf32> {mhlo.sharding = "{replicated}"}) {
+  %y = stablehlo.negate %x : tensor<4xf32>
+  %none = stablehlo.constant dense<0x7FC00000> : tensor<4xf32>
+  %two = stablehlo.constant dense<2.0> : tensor<4xf32>
+  %z = stablehlo.add %y, %two : tensor<4xf32>
+  return %z : tensor<4xf32>
+}
+"""
+
+
+def test_what_is_no_number_is_no_repair() -> None:
+    before, after = _program(FILLED_BEFORE), _program(FILLED_AFTER)
+    scene = Scene(decide(before, after, deadline=None, assume_in_bounds=False), before, after, 0)
+    seen = _screen(scene, (0,))
+    site = _site(scene, "add")
+    none = next(op for op in after.body.ops if op.name == "stablehlo.constant").results[0]
+    filled = replace(site.op, operands=(none, none))
+    assert seen.mended(Repair(site.op, None, ((site, (filled,)),))) == 0
+    copy = replace(site.op, name="stablehlo.reshape", operands=site.op.operands[:1])
+    assert seen.mended(Repair(site.op, None, ((site, (copy,)),))) == 1

@@ -22,8 +22,9 @@ from . import repair_collectives, repair_indices, repair_operands, repair_sums, 
 from .apart import apart
 from .edits import Repair
 from .scene import Scene, Site
-from .screen import screen
+from .screen import Screen
 from .trial import Trials
+from .witnesses import witnesses
 
 TRIALS = 4000
 """Repairs of one program that are tried at most."""
@@ -123,14 +124,14 @@ def _sought(
     """
     end = time.process_time() + seconds
     failing = tuple(k for k, one in enumerate(scene.decision.comparisons) if one is not None and not one.proved)
-    trials, seen = Trials(scene, failing), screen(scene, failing, known)
+    trials, seen = Trials(scene, failing), Screen(scene, failing, witnesses(scene, failing, known))
     found: Repair | None = None
     best, tried = (0, 0), 0
     for repair in _repairs(scene):
         if tried == TRIALS or time.process_time() > end:
             break
         tried += 1
-        mended = None if seen is None else seen.mended(repair)
+        mended = seen.mended(repair)
         if mended == 0:
             continue
         if (0, mended or 0) > best:
