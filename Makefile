@@ -61,4 +61,6 @@ $(PACKAGE): pyproject.toml | $(BIN)/python
 
 $(TOOLS): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[z3]' || \
+	  echo "note: no z3 for this machine: the proofs of rules by SMT are skipped"
 	@touch $(PACKAGE) $@
