@@ -97,6 +97,7 @@ BENIGN: tuple[tuple[str, Operator], ...] = (
     ("exact", benign.all_reduce_and_slice),
     ("reassociated", benign.update_and_all_reduce),
     ("reassociated", benign.sum_in_two_steps),
+    ("reassociated", benign.operands_reassociated),
     ("real", benign.scaled_and_back),
 )
 

@@ -8,7 +8,8 @@ module @sums attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : 
       %s = stablehlo.add %l, %r : tensor<f32>
       stablehlo.return %s : tensor<f32>
     }) : (tensor<8x8xf32>) -> tensor<8x8xf32>
-    %bias = stablehlo.add %sum, %b : tensor<8x8xf32>
+    %twice = stablehlo.add %b, %b : tensor<8x8xf32>
+    %bias = stablehlo.add %sum, %twice : tensor<8x8xf32>
     %act = stablehlo.tanh %sum : tensor<8x8xf32>
     %third = stablehlo.constant dense<0.25> : tensor<8x8xf32>
     %mean = stablehlo.multiply %act, %third : tensor<8x8xf32>

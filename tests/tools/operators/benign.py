@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from shardproof.validator.read.attributes import DeviceGroups
-from shardproof.validator.read.ir import DType, TensorType
+from shardproof.validator.read.ir import DType, Op, TensorType
 
 from ..context import Context, Edit, combiner, groups_of
 from ..rewrite import with_ops
@@ -25,6 +25,32 @@ def operands_commuted(context: Context) -> Iterator[Edit]:
         if left is not right:
             op = replace(site.op, operands=(right, left))
             yield Edit(str(site), "operands commuted", with_ops(context.program, site, [op]))
+
+
+def operands_reassociated(context: Context) -> Iterator[Edit]:
+    """Reassociated: (a + b) + c becomes a + (b + c), and so for other associative operations."""
+    for site in context.named(*_COMMUTATIVE):
+        for place, inner in enumerate(site.op.operands):
+            first = context.definitions.get(inner)
+            if first is None or first.name != site.op.name:
+                continue
+            outer = site.op.operands[1 - place]
+            left, right = first.operands
+            make = context.builder(site)
+            if place == 0:
+                make.elementwise(
+                    _short(site.op), left, make.elementwise(_short(site.op), right, outer), into=site.op.results[0]
+                )
+            else:
+                make.elementwise(
+                    _short(site.op), make.elementwise(_short(site.op), outer, left), right, into=site.op.results[0]
+                )
+            yield Edit(str(site), "operands re-associated", with_ops(context.program, site, make.ops))
+            break
+
+
+def _short(op: Op) -> str:
+    return op.name.removeprefix("stablehlo.")
 
 
 def reversed_twice(context: Context) -> Iterator[Edit]:
