@@ -6,6 +6,7 @@ The functions here have the same meaning in every supported jaxlib; what a versi
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 from jaxlib import _hlo, _jax  # pyright: ignore[reportAttributeAccessIssue]
@@ -26,6 +27,7 @@ from jaxlib.mlir._mlir_libs import (  # pyright: ignore[reportMissingImports]
 from jaxlib.version import __version__ as jaxlib_version
 
 __all__ = [
+    "bytecode_of",
     "hlo_text_to_proto",
     "hlo_to_stablehlo",
     "ir",
@@ -73,6 +75,13 @@ def parse_module(source: str | bytes, context: ir.Context) -> ir.Module:
     if isinstance(source, bytes) and is_portable_artifact(source):
         return _stablehlo.deserialize_portable_artifact(context, source)
     return ir.Module.parse(source, context)
+
+
+def bytecode_of(module: ir.Module) -> bytes:
+    """The module as MLIR bytecode, locations and operations of any dialect included."""
+    file = io.BytesIO()
+    module.operation.write_bytecode(file)
+    return file.getvalue()
 
 
 def portable_artifact(module: ir.Module) -> bytes | None:

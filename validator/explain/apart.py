@@ -6,8 +6,6 @@ isl cannot be interrupted, and relations of wrong programs can be arbitrarily co
 from __future__ import annotations
 
 import contextlib
-import faulthandler
-import gc
 import io
 import math
 import os
@@ -16,9 +14,10 @@ import resource
 import select
 import signal
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
+
+from ..forking import fork
 
 
 def apart(work: Callable[[], Iterable[Any]], cpu_seconds: float, wall_seconds: float) -> Any:
@@ -27,10 +26,7 @@ def apart(work: Callable[[], Iterable[Any]], cpu_seconds: float, wall_seconds: f
     The copy has this process's memory as it is now; nothing it does is seen here.
     """
     reading, writing = os.pipe()
-    with warnings.catch_warnings():
-        # Python and JAX warn that a copy lacks the threads: this one needs none, and is ended if it waits for one
-        warnings.simplefilter("ignore")
-        process = os.fork()
+    process = fork()  # needs no threads, and is ended if it waits for one
     if process == 0:
         _work(work, cpu_seconds, writing)
     os.close(writing)
@@ -57,8 +53,6 @@ def _last(answers: io.BytesIO) -> Any:
 def _work(work: Callable[[], Iterable[Any]], cpu_seconds: float, writing: int) -> None:
     """The copy's part; it never returns and leaves everything that ends a process properly to the original."""
     try:
-        gc.disable()
-        faulthandler.disable()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         limit = math.ceil(cpu_seconds) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))

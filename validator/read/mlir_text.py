@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..compat import ir, new_context, parse_module
+from ..compat import bytecode_of, ir, new_context, parse_module
+from .aide import in_aide
 from .bytecode import check_bytecode, is_bytecode
 from .errors import ReadError, ReadErrorKind
 from .files import check_nesting
@@ -24,8 +25,13 @@ def parse_file(data: bytes | str, name: str) -> ir.Module:
     else:
         source = data if isinstance(data, str) else text_of(data, name)
         check_nesting(source.encode(), name)
+    code = in_aide(name, _bytecode, source, name)
+    return parse_module(code, new_context(allow_unregistered=True))
+
+
+def _bytecode(source: bytes | str, name: str) -> bytes:
     try:
-        return parse_module(source, new_context(allow_unregistered=True))
+        return bytecode_of(parse_module(source, new_context(allow_unregistered=True)))
     except ir.MLIRError as error:
         raise syntax_error(error, name) from None
 

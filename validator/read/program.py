@@ -12,6 +12,7 @@ from .. import compat
 from ..compat import ir
 from ..course import Course, Phase
 from . import hlo_module, hlo_text, wire
+from .aide import in_aide
 from .bytecode import check_bytecode
 from .convert import Converted, Converter
 from .errors import ReadError, ReadErrorKind
@@ -100,6 +101,12 @@ def stablehlo_of(given: Input, *, allow_unregistered: bool = False) -> tuple[ir.
 
     Raises `ReadError`. In MLIR text, operations of unknown dialects are an error unless they are allowed.
     """
+    code, counts = in_aide(given.name, _bytecode, given, allow_unregistered)
+    return compat.parse_module(code, compat.new_context(allow_unregistered=True)), counts
+
+
+def _bytecode(given: Input, allow_unregistered: bool) -> tuple[bytes, Counts | None]:
+    """The module as bytecode that can be parsed again."""
     if given.format is Format.HLO_TEXT:
         return _of_hlo_text(given)
     if given.format is Format.HLO_PROTO:
@@ -112,11 +119,11 @@ def stablehlo_of(given: Input, *, allow_unregistered: bool = False) -> tuple[ir.
         return _of_hlo_proto(proto, given.name, None)
     if given.format is Format.MLIR_BYTECODE:
         check_bytecode(given.data, given.name)
-        return _parse(given.data, given.name), None
-    return _parse(given.data.decode(), given.name, allow_unregistered), None
+        return compat.bytecode_of(_parse(given.data, given.name)), None
+    return compat.bytecode_of(_parse(given.data.decode(), given.name, allow_unregistered)), None
 
 
-def _of_hlo_text(given: Input) -> tuple[ir.Module, Counts | None]:
+def _of_hlo_text(given: Input) -> tuple[bytes, Counts | None]:
     text = given.data.decode()
     header = hlo_text.check_text(text, given.name)
     try:
@@ -130,7 +137,7 @@ _OTHER_REDUCTION = re.compile(rb"sdy::reduction_op\x12.(?!SUM)", re.S)
 """Where XLA notes how summands of a tile assignment are combined. Its text says `unreduced` for all ways alike."""
 
 
-def _of_hlo_proto(proto: bytes, name: str, counts: Counts | None) -> tuple[ir.Module, Counts | None]:
+def _of_hlo_proto(proto: bytes, name: str, counts: Counts | None) -> tuple[bytes, Counts | None]:
     if _OTHER_REDUCTION.search(proto):
         message = "tile assignments with another reduction of unreduced axes than a sum are not supported"
         raise ReadError(ReadErrorKind.UNSUPPORTED, name, message)
@@ -150,7 +157,8 @@ def _of_hlo_proto(proto: bytes, name: str, counts: Counts | None) -> tuple[ir.Mo
         if "deserialize" in str(error):
             raise ReadError(ReadErrorKind.FORMAT, name, f"is a damaged HLO proto: {_first_line(error)}") from None
         raise ReadError(ReadErrorKind.UNSUPPORTED, name, f"no StableHLO for this HLO: {_first_line(error)}") from None
-    return _parse(bytecode, name), prepared.device_assignment if counts is None else counts
+    _parse(bytecode, name)
+    return bytecode, prepared.device_assignment if counts is None else counts
 
 
 def _first_line(error: Exception) -> str:
