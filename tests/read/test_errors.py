@@ -73,6 +73,15 @@ BODY = "  return %a : tensor<4xf32>"
             "UNSUPPORTED",
             "in:4:8: 'stablehlo.dynamic_iota': dynamic shape 'tensor<?xf32>' is not supported",
         ),
+        (
+            stablehlo('  %0 = "stablehlo.gather"(%a, %b) <{dimension_numbers = #stablehlo.gather<'
+                      "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, "
+                      "slice_sizes = array<i64: 0>, indices_are_sorted = false}> : "
+                      "(tensor<4xf32>, tensor<2x1xi32>) -> tensor<2xf32>\n" + BODY,
+                      "(%a: tensor<4xf32>, %b: tensor<2x1xi32>) -> tensor<4xf32>"),
+            "UNSUPPORTED",
+            "in:4:8: 'stablehlo.gather': an element of an empty window has no meaning",
+        ),
         (HLO.replace("f32[8,4]", "f32[<=8,4]"), "UNSUPPORTED", "in: dynamic shape"),
         ("module {\n}\n", "FORMAT", "in: no function '@main' and 0 other public functions"),
         (

@@ -285,6 +285,11 @@ class Converter:
                 attributes[key] = value(attribute)
         if name == "stablehlo.dot":
             attributes["dot_dimension_numbers"] = DotDims((), (), (operands[0].tensor.rank - 1,), (0,))
+        elif name == "stablehlo.gather":
+            dims = attributes["dimension_numbers"]
+            single = (*dims.collapsed_slice_dims, *dims.operand_batching_dims)
+            if any(attributes["slice_sizes"][dim] == 0 for dim in single):
+                raise UnsupportedType("an element of an empty window has no meaning")
         elif name == "sdy.manual_computation":
             attributes["manual_axes"] = tuple(re.findall(r'"([^"]*)"', str(raw["manual_axes"])))
             named = re.search(r'<@"?([\w.$-]+)', f"{raw['in_shardings']}{raw['out_shardings']}")
