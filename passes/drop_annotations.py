@@ -9,6 +9,7 @@ from ..validator.compat import ir
 from ..validator.ops.movement import evaluate_identity
 from ..validator.ops.opaque_relation import CONTRACTS, Contract
 from ..validator.ops.registry import RECORDS
+from ..validator.read.manual_forms import ENTER, LEAVE
 from .base import ModulePass
 from .rewriting import attributes, nested, replace
 
@@ -22,8 +23,8 @@ class DropAnnotations(ModulePass):
     These are `sdy.sharding_constraint`, `sdy.reshard`, `stablehlo.optimization_barrier`, `mhlo.copy` and the custom
     calls whose contract is the identity, such as `@Sharding` and `@annotate_device_placement`; which ones is read from
     the same records that the validator uses. Shardings of parameters and results stay, since they say what the program
-    means on devices. So does what a manual boundary (`@SPMDFullToShardShape` and back) reads, and a sharding with
-    `unreduced` axes. With `keep-shardings` only operations are removed.
+    means on devices. So does what a manual boundary (`@SPMDFullToShardShape` or `@xla.sdy.GlobalToLocalShape`
+    and back) reads, and a sharding with `unreduced` axes. With `keep-shardings` only operations are removed.
 
     ```mlir
     %0 = sdy.sharding_constraint %x <@mesh, [{"a"}]> : tensor<8xf32>
@@ -66,7 +67,8 @@ def _reads_boundary(op: ir.Operation) -> bool:
 def _is_boundary(op: ir.Operation) -> bool:
     if op.name != "stablehlo.custom_call":
         return False
-    return CONTRACTS.get(attributes(op)["call_target_name"].value) is Contract.MANUAL
+    target = attributes(op)["call_target_name"].value
+    return target in (ENTER, LEAVE) or CONTRACTS.get(target) is Contract.MANUAL
 
 
 def _sharding_text(op: ir.Operation) -> str:

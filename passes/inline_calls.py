@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..validator.compat import ir
+from ..validator.read.manual_forms import is_body
 from .base import ModulePass, PassFailure
 from .rewriting import attributes, clone_body, functions, is_private, nested, replace
 
@@ -19,7 +20,8 @@ class InlineCalls(ModulePass):
 
     Private functions that nothing calls any more are removed. MLIR's own `inline` leaves these calls alone, since no
     dialect in jaxlib tells it that they may be inlined. A recursive call is an error, as is one of a function without a
-    body.
+    body. The body of a manual region (`@xla.sdy.manual_computation_body`) stays a function: what it computes on is one
+    device's part of a tensor.
 
     ```mlir
     func.func private @double(%a: tensor<4xf32>) -> tensor<4xf32> {
@@ -82,4 +84,5 @@ class InlineCalls(ModulePass):
 
 
 def _calls(function: ir.Operation) -> list[ir.Operation]:
-    return [op for op in nested(function) if op.name in CALLEE]
+    calls = [op for op in nested(function) if op.name in CALLEE]
+    return [op for op in calls if not is_body(attributes(op)[CALLEE[op.name]].value)]

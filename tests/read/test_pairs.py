@@ -143,3 +143,35 @@ def test_counts_of_the_other_file():
     before, after = read_pair(with_partitions(ONE, 8), ONE)
     assert before.num_partitions == after.num_partitions == 8
     assert after.notes == ()
+
+
+CUT = """
+module @m attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_output_sharding = "{devices=[2]<=[2]}",
+    mhlo.spmd_parameters_shardings = ["{devices=[2]<=[2]}"]} {
+  func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+    return %a : tensor<2xf32>
+  }
+}"""
+OPEN = with_partitions(ONE, 2)
+
+
+def test_layouts_that_only_the_after_module_states():
+    before, _ = read_pair(OPEN, CUT)
+    assert [each.sharding.tiles for each in (*before.parameters, *before.results) if each.sharding] == [(2,), (2,)]
+    assert before.notes == ("layouts that only the after program states: parameter 'arg0', result 'result'",)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (OPEN.replace("%a: tensor<4xf32>", '%a: tensor<4xf32> {mhlo.sharding = "{replicated}"}'), CUT),
+        (OPEN, CUT.replace("devices=[2]<=[2]", "devices=[4]<=[4]")),
+        (OPEN, CUT.replace("{devices=[2]<=[2]}", "{manual}")),
+    ],
+)
+def test_statements_that_do_not_count(before: str, after: str):
+    """Where the before program tells a layout itself, or the shapes are others than those stated."""
+    told = read_program(before).parameters[0].sharding
+    read, _ = read_pair(before, after)
+    assert (read.parameters[0].sharding is None) == (told is None)
+    assert read.parameters[0].sharding is None or read.parameters[0].sharding.text == "{replicated}"

@@ -72,13 +72,14 @@ def test_every_mode_of_groups_and_both_device_numbers():
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_manual_regions_of_logical_tensors_are_not_runnable():
-    text = """
-    module @m {
-      func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-        %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) : (tensor<8xf32>) -> tensor<8xf32>
+@pytest.mark.parametrize("target", ["SPMDFullToShardShape", "xla.sdy.GlobalToLocalShape"])
+def test_manual_regions_of_logical_tensors_are_not_runnable(target: str):
+    text = f"""
+    module @m {{
+      func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {{
+        %0 = stablehlo.custom_call @{target}(%x) : (tensor<8xf32>) -> tensor<8xf32>
         return %0 : tensor<8xf32>
-      }
-    }"""
+      }}
+    }}"""
     with pytest.raises(NotRunnableError, match="manual regions"):
         runnable_module(text.encode(), "m", 1, 1)

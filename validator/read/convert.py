@@ -16,10 +16,12 @@ from .attributes import DotDims
 from .constants import array_from_text, constant_array
 from .errors import ReadError, ReadErrorKind
 from .groups import GroupMode, group_mode, mesh_groups
-from .hlo_sharding import parse_hlo_sharding
 from .ir import Location, Op, Parameter, Region, Result, TensorType, TupleType, Type, Value
 from .locations import LocationReader
-from .sdy_sharding import parse_group_mesh_axes, parse_sdy_mesh, parse_sdy_sharding
+from .manual_calls import ManualCalls, NotAManualCall
+from .manual_forms import LEAVE, MESHES, is_body, named_meshes
+from .sdy_sharding import parse_group_mesh_axes, parse_sdy_mesh
+from .sharding_reader import ShardingReader
 from .shardings import Sharding, ShardingKind
 from .tiling import Mesh
 
@@ -85,11 +87,12 @@ class Converter:
         self._functions: dict[str, ir.Operation] = {}
         self._meshes: dict[str, Mesh] = {}
         self._values: dict[ir.Value, Value] = {}
-        self._shardings: dict[ir.Attribute, tuple[Sharding, ...]] = {}
+        self._shardings = ShardingReader(self._meshes)
         self._constants: dict[ir.Attribute, np.ndarray] = {}
         self._pending: list[PendingGroups] = []
         self._active_calls: list[str] = []
         self._bundles: dict[ir.Value, tuple[Value, ...]] = {}
+        self._manual_calls = ManualCalls(self._meshes, self._shardings.of_text)
         self._next = 0
         self._ops = 0
 
@@ -103,6 +106,7 @@ class Converter:
                 self._meshes[_attributes(op)["sym_name"].value] = self._mesh(op)
             else:
                 raise self._unsupported(op, f"'{op.name}' at the top of a module is not supported")
+        self._read_named_meshes()
         entry = self._entry()
         block = self._single_block(entry, 0)
         arguments = [self._define(argument, self._location(argument.location)) for argument in block.arguments]
@@ -125,7 +129,7 @@ class Converter:
             results=results,
             module_attributes={name: self._attributes.value(module.attributes[name]) for name in module.attributes},
             pending=self._pending,
-            shardings=[sharding for entry_ in self._shardings.values() for sharding in entry_],
+            shardings=self._shardings.all,
             meshes=list(self._meshes.values()),
         )
 
@@ -144,6 +148,7 @@ class Converter:
         """Converts the operations of a block, inlined at `call`; yields the work of regions and callees."""
         values, attribute_reader = self._values, self._attributes
         read_location, types = self._locations.read, attribute_reader.type
+        parts = self._manual_calls.parts
         terminated = False
         for view in block:
             op = view.operation
@@ -151,6 +156,8 @@ class Converter:
             operands = tuple([values[operand] for operand in op.operands])
             if self._bundles and self._unpack(op, name, operands):
                 continue
+            if parts:
+                self._check_use(op, name, operands)
             if name in _RETURNS:
                 returned.extend(operands)
                 terminated = True
@@ -163,7 +170,8 @@ class Converter:
                 raise ReadError(ReadErrorKind.LIMIT, self._where(location), f"more than {self._op_limit} operations")
             callee = self._callee(op, name)
             if callee is not None:
-                yield from self._call(op, callee, operands, ops, location)
+                call_ = self._manual_call if is_body(callee) else self._call
+                yield from call_(op, callee, operands, ops, location)
                 continue
             results: list[Value] = []
             try:
@@ -193,7 +201,14 @@ class Converter:
                 regions = tuple(built)
             if name == "stablehlo.dot":
                 name = "stablehlo.dot_general"
-            ops.append(Op(name, operands, tuple(results), attributes, regions, location, shardings))
+            made = Op(name, operands, tuple(results), attributes, regions, location, shardings)
+            if name == "stablehlo.custom_call":
+                try:
+                    made = self._manual_calls.custom_call(made)
+                except NotAManualCall as error:
+                    raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), str(error)) from None
+            if made is not None:
+                ops.append(made)
         if not terminated:
             raise ReadError(ReadErrorKind.UNSUPPORTED, self._source, "a block without a return is not supported")
 
@@ -230,18 +245,55 @@ class Converter:
         self, op: ir.Operation, callee: str, operands: tuple[Value, ...], ops: list[Op], location: Location
     ) -> Work:
         """The callee's operations in place, with fresh values."""
-        function = self._functions.get(callee)
-        if function is None or not len(function.regions[0].blocks):
-            raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), f"call of '@{callee}', which has no body")
-        if callee in self._active_calls:
-            raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), f"recursive call of '@{callee}'")
-        block = self._single_block(function, 0)
+        block = self._called_block(callee, location)
         self._values.update(zip(block.arguments, operands, strict=True))
         returned: list[Value] = []
         self._active_calls.append(callee)
         yield self._block(block, ops, returned, location)
         self._active_calls.pop()
         self._values.update(zip(op.results, returned, strict=True))
+
+    def _manual_call(
+        self, op: ir.Operation, callee: str, operands: tuple[Value, ...], ops: list[Op], location: Location
+    ) -> Work:
+        """The callee's operations as a region of their own, which ends where its results are put together."""
+        block = self._called_block(callee, location)
+        attributes, _ = self._op_attributes(op, op.name, operands, [], location)
+        if "mhlo.sharding" in op.attributes:
+            attributes["mhlo.sharding"] = self._shardings.of(op.attributes["mhlo.sharding"])
+        try:
+            called = self._manual_calls.call(operands, attributes, location)
+        except NotAManualCall as error:
+            raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), str(error)) from None
+        arguments = tuple(self._define(argument, location) for argument in block.arguments)
+        inner: list[Op] = []
+        returned: list[Value] = []
+        self._active_calls.append(callee)
+        yield self._block(block, inner, returned, location)
+        self._active_calls.pop()
+        results = [self._define(result, location) for result in op.results]
+        self._manual_calls.returned(called, Region(arguments, tuple(inner), tuple(returned)), results)
+        if not results:
+            ops.append(self._manual_calls.closed(called))
+
+    def _called_block(self, callee: str, location: Location) -> ir.Block:
+        function = self._functions.get(callee)
+        if function is None or not len(function.regions[0].blocks):
+            raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), f"call of '@{callee}', which has no body")
+        if callee in self._active_calls:
+            raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), f"recursive call of '@{callee}'")
+        return self._single_block(function, 0)
+
+    def _check_use(self, op: ir.Operation, name: str, operands: tuple[Value, ...]) -> None:
+        """Refuses an op that takes what only the ops of a manual region may take."""
+        callee = self._callee(op, name)
+        allowed = callee is not None and is_body(callee)
+        if name == "stablehlo.custom_call":
+            allowed = _attributes(op)["call_target_name"].value == LEAVE
+        try:
+            self._manual_calls.check_use(operands, allowed=allowed)
+        except NotAManualCall as error:
+            raise self._unsupported(op, f"'{name}': {error}") from None
 
     def _define(self, value: ir.Value, location: Location) -> Value:
         try:
@@ -275,11 +327,11 @@ class Converter:
                 continue
             attribute = raw[key]
             if key == "mhlo.sharding" or key == "sdy.sharding":
-                shardings = self._op_shardings(attribute, len(results))
+                shardings = self._shardings.of_op(attribute, len(results))
             elif key == "replica_groups" or key == "source_target_pairs":
                 self._note_groups(op, name, key, attribute, attributes, location)
             elif name.startswith("sdy.") and key in ("sharding", "in_shardings", "out_shardings"):
-                read = self._read_shardings(attribute)
+                read = self._shardings.of(attribute)
                 attributes[key] = read[0] if key == "sharding" else read
             else:
                 attributes[key] = value(attribute)
@@ -343,29 +395,6 @@ class Converter:
         mesh, axes = parse_group_mesh_axes(text, self._meshes)
         return mesh_groups(mesh, axes)
 
-    def _op_shardings(self, attribute: ir.Attribute, count: int) -> tuple[Sharding | None, ...]:
-        shardings = self._read_shardings(attribute)
-        if len(shardings) == count:
-            return shardings
-        if len(shardings) == 1:
-            return shardings * count
-        return tuple(Sharding(ShardingKind.UNSUPPORTED, str(attribute)) for _ in range(count))
-
-    def _read_shardings(self, attribute: ir.Attribute) -> tuple[Sharding, ...]:
-        """The shardings of one attribute, in whatever spelling; text that is not understood becomes UNSUPPORTED."""
-        known = self._shardings.get(attribute)
-        if known is None:
-            text = attribute.value if isinstance(attribute, ir.StringAttr) else str(attribute)
-            try:
-                if text.startswith("#sdy"):
-                    read = parse_sdy_sharding(text, self._meshes)
-                else:
-                    read = parse_hlo_sharding(text)
-            except ValueError:
-                read = Sharding(ShardingKind.UNSUPPORTED, text)
-            known = self._shardings[attribute] = read if isinstance(read, tuple) else (read,)
-        return known
-
     # The module's frame.
 
     def _mesh(self, op: ir.Operation) -> Mesh:
@@ -373,6 +402,18 @@ class Converter:
             return parse_sdy_mesh(str(op.attributes["mesh"]))
         except ValueError as error:
             raise self._unsupported(op, str(error)) from None
+
+    def _read_named_meshes(self) -> None:
+        """Meshes that Shardy keeps in the module's front-end attributes, for the shardings that it keeps in others."""
+        module = self._module.operation
+        if "mhlo.frontend_attributes" not in module.attributes:
+            return
+        kept = self._attributes.value(module.attributes["mhlo.frontend_attributes"])
+        if isinstance(kept, dict) and isinstance(kept.get(MESHES), str):
+            try:
+                self._meshes.update(named_meshes(kept[MESHES]))
+            except ValueError as error:
+                raise self._unsupported(module, f"'{MESHES}': {error}") from None
 
     def _entry(self) -> ir.Operation:
         candidates: Iterable[str] = ["main"] if "main" in self._functions else self._functions
@@ -421,7 +462,7 @@ class Converter:
     def _boundary_sharding(self, attributes: Any) -> Sharding | None:
         for key in ("sdy.sharding", "mhlo.sharding"):
             if attributes is not None and key in attributes:
-                shardings = self._read_shardings(attributes[key])
+                shardings = self._shardings.of(attributes[key])
                 return shardings[0] if len(shardings) == 1 else Sharding(ShardingKind.UNSUPPORTED, str(attributes[key]))
         return None
 
@@ -432,7 +473,7 @@ class Converter:
             return ()
         attribute = attributes[key]
         parts = list(attribute) if isinstance(attribute, ir.ArrayAttr) else [attribute]
-        return tuple(sharding for part in parts for sharding in self._read_shardings(part))
+        return tuple(sharding for part in parts for sharding in self._shardings.of(part))
 
     def _check_rank(self, sharding: Sharding | None, value: Value, what: str) -> None:
         if sharding is None or not sharding.tiles or not isinstance(value.type, TensorType):

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .errors import ReadError, ReadErrorKind
-from .ir import Parameter, Program, Result
-from .shardings import Sharding
+from .ir import Parameter, Program, Result, TensorType
+from .shardings import Sharding, ShardingKind
 
 _DUMP = re.compile(
     r"module_(?P<id>\d+)\.(?P<module>.+?)(?:\.(?P<order>\d+))?\.(?:[^.]+\.)?"
@@ -123,6 +123,44 @@ def with_layouts(program: Program, told: Program, chosen: Program) -> Program:
             for mine, user, made in zip(program.results, told.results, chosen.results, strict=True)
         ),
     )
+
+
+def with_stated(program: Program, after: Program) -> Program:
+    """The program with the layouts that the devices' program states for itself, where it leaves them open.
+
+    A module from before the partitioner may leave a layout to XLA, and the module from after it tells what XLA chose.
+    Only tensors are concerned whose shapes show that they were cut.
+    """
+    pairs = {
+        "parameter": list(zip(program.parameters, after.parameters, strict=True)),
+        "result": list(zip(program.results, after.results, strict=True)),
+    }
+    chosen = [f"{kind} '{mine.label}'" for kind, both in pairs.items() for mine, made in both if _states(mine, made)]
+    if not chosen:
+        return program
+    listed = ", ".join(chosen[:_LISTED]) + (f" and {len(chosen) - _LISTED} more" if len(chosen) > _LISTED else "")
+    note = f"layouts that only the after program states: {listed}"
+    return replace(
+        program,
+        parameters=tuple(replace(m, sharding=a.sharding) if _states(m, a) else m for m, a in pairs["parameter"]),
+        results=tuple(replace(m, sharding=a.sharding) if _states(m, a) else m for m, a in pairs["result"]),
+        notes=(*program.notes, note),
+    )
+
+
+_LISTED = 8
+"""No more tensors than this are named in a note."""
+
+
+def _states(mine: Parameter | Result, made: Parameter | Result) -> bool:
+    """Whether a tensor that was cut has a layout on one side only: on that of the devices."""
+    stated, whole, own = made.sharding, mine.value.type, made.value.type
+    if stated is None or stated.kind is not ShardingKind.TILED or _layout(mine.sharding, stated) is not stated:
+        return False
+    if not isinstance(whole, TensorType) or not isinstance(own, TensorType) or len(stated.tiles) != whole.rank:
+        return False
+    part = tuple(-(-extent // tiles) for extent, tiles in zip(whole.shape, stated.tiles, strict=True))
+    return whole.shape != own.shape == part
 
 
 def _layout(told: Sharding | None, made: Sharding | None) -> Sharding | None:

@@ -20,7 +20,7 @@ from .files import Format, Input, identify, load
 from .groups import GroupMode, device_groups, device_pairs
 from .ir import Program
 from .mlir_text import MESSAGE_LIMIT, syntax_error
-from .pairs import check_pair
+from .pairs import check_pair, with_stated
 
 OP_LIMIT = 1_000_000
 """A module of more operations and calls, the calls inlined, is refused."""
@@ -43,7 +43,8 @@ def read_pair(
 ) -> tuple[Program, Program]:
     """Reads two programs and refuses them if they cannot be compared.
 
-    Where one file tells no device counts, the other's are taken for it. `names` replace the paths in messages;
+    Where one file tells no device counts, the other's are taken for it; where the first one leaves the layout of a
+    parameter or a result open, what the second one states. `names` replace the paths in messages;
     `course` hears which one is read.
     """
     course = course or Course()
@@ -63,7 +64,7 @@ def read_pair(
         elif not first_stated and first_counts != (1, 1):
             first, _ = _read(left, left_name, second_counts)
     check_pair(first, second)
-    return first, second
+    return with_stated(first, second), second
 
 
 def _is_stdin(source: Any) -> bool:

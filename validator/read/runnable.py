@@ -16,12 +16,13 @@ from ..compat import ir
 from .attribute_values import AttributeReader
 from .files import identify
 from .groups import device_groups, device_pairs, group_mode, mesh_groups
+from .manual_forms import ENTER, LEAVE
 from .program import stablehlo_of
 from .sdy_sharding import parse_group_mesh_axes, parse_sdy_mesh
 from .tiling import Mesh
 
 _DROPPED = ("channel_handle", "use_global_device_ids", "mhlo.sharding", "sdy.sharding", "mhlo.frontend_attributes")
-_BOUNDARIES = frozenset({"SPMDFullToShardShape", "SPMDShardToFullShape"})
+_BOUNDARIES = frozenset({"SPMDFullToShardShape", "SPMDShardToFullShape", ENTER, LEAVE})
 _ANNOTATIONS = frozenset({"Sharding", "LayoutConstraint"})
 
 
