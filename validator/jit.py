@@ -18,6 +18,7 @@ from .jax_stages import (
 )
 from .ops.record import Theory
 from .options import Assumption, Options
+from .read.aide import trusting
 from .read.errors import ReadError, ReadErrorKind
 from .read.ir import Parameter, Program, Region, Value
 from .read.program import read_program
@@ -123,7 +124,8 @@ def _over_passes(before: Program, compiled: Stages, partitioned: Report, options
     for module in compiled.later:
         name = f"{compiled.name} after {module.pass_name}"
         try:
-            program = read_program(module.data, name=name)
+            with trusting():
+                program = read_program(module.data, name=name)
         except ReadError as error:
             not_followed = f"{module.pass_name}: {error}"
             continue

@@ -17,7 +17,7 @@ from shardproof.validator import compat
 from shardproof.validator.compat import ir
 from shardproof.validator.forking import fork
 from shardproof.validator.read import ReadError, ReadErrorKind, aide, read_program
-from shardproof.validator.read.aide import in_aide
+from shardproof.validator.read.aide import in_aide, trusting
 
 ORIGINAL = os.getpid()
 
@@ -147,3 +147,9 @@ def test_bytecode_that_ends_mlir(portable: bool):
         read_program(data)
     assert str(caught.value).startswith("input: ")
     read_program((DATA / "layer_lowered.mlirbc").read_bytes())
+
+
+def test_what_this_process_wrote_is_read_by_itself():
+    with trusting():
+        assert in_aide("own", where) == ORIGINAL
+    assert in_aide("other", where) != ORIGINAL
