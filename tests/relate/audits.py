@@ -14,9 +14,9 @@ from shardproof.validator.evaluate.errors import EvaluationError
 from shardproof.validator.evaluate.inputs import Profile
 from shardproof.validator.ops.record import OpRecord
 from shardproof.validator.ops.registry import RECORDS
+from shardproof.validator.ops.values import read_through
 from shardproof.validator.read.ir import DType, Op, Program, TensorType
 from shardproof.validator.relate.decide import decide
-from shardproof.validator.relate.moves import read_through
 from shardproof.validator.relate.value import Val
 from shardproof.validator.relate.walk import Walk
 from tests.tools.audit import audit_pair

@@ -14,7 +14,7 @@ import pytest
 
 from shardproof.validator.evaluate.errors import EvaluationError
 from shardproof.validator.evaluate.inputs import Profile
-from shardproof.validator.ops import collective_maps, movement_relation
+from shardproof.validator.ops import collective_maps, values
 from shardproof.validator.read.ir import Program
 from shardproof.validator.read.program import read_pair
 from shardproof.validator.relate import sums
@@ -116,12 +116,12 @@ def test_sees_a_wrong_slice(monkeypatch: pytest.MonkeyPatch) -> None:
         program(body.format(4, 3), [Tensor((4,), "f32")], Tensor((3,), "f32"), 2),
     )
     clean(audit_pair(*pair))
-    right = movement_relation.read_through
+    right = values.read_through
 
     def wrong(walk, value, rel, type_):
         return right(walk, value, rel if walk.is_original else _shifted(rel, walk.store), type_)
 
-    monkeypatch.setattr(movement_relation, "read_through", wrong)
+    monkeypatch.setattr(values, "read_through", wrong)
     assert audit_pair(*pair).mismatches
 
 

@@ -10,6 +10,7 @@ from ..check.check import check
 from ..check.errors import Rejection
 from ..ops.digest import digest
 from ..ops.movement_maps import IDENTITIES, MOVES
+from ..ops.opaque_relation import CONTRACTS, Contract
 from ..ops.record import Family
 from ..ops.records import MEANINGS
 from ..read.ir import Op, Program, Region
@@ -29,7 +30,6 @@ _FOLLOWED = frozenset(
         "stablehlo.collective_broadcast",
         "stablehlo.collective_permute",
         "stablehlo.constant",
-        "stablehlo.custom_call",
         "stablehlo.dynamic_slice",
         "stablehlo.dynamic_update_slice",
         "stablehlo.gather",
@@ -116,7 +116,7 @@ class _Writing:
         elementwise = MEANINGS[op.name].family is Family.ELEMENTWISE
         for number, value in step.rewritten.items():
             claims.append(self._claim("operand", number, value))
-        if op.name not in _FOLLOWED:
+        if op.name not in _FOLLOWED and _contract(op) not in (Contract.IDENTITY, Contract.MANUAL):
             for number, value in enumerate(step.results):
                 if isinstance(value, Val) and not (elementwise and all(map(_known_integers, (*step.operands, value)))):
                     claims.append(self._claim("result", number, value))
@@ -143,6 +143,11 @@ class _Writing:
             pieces += [self.lines.term(piece.atom), self.lines.relation(piece.rel), whole(piece.coefficient)]
         monoid = "view" if value.monoid is None else value.monoid.value
         return _op("claim", {"of": of, "position": position, "monoid": monoid, "pieces": pieces})
+
+
+def _contract(op: Op) -> object:
+    """What is known of a custom call; None for any other op."""
+    return CONTRACTS.get(str(op.attributes.get("call_target_name", "")))
 
 
 def _known_integers(value: AnyVal) -> bool:

@@ -12,10 +12,10 @@ from typing import Any, cast
 
 from ..ops.devices import both_on_devices
 from ..ops.digest import digest
-from ..ops.record import Theory
+from ..ops.manual_relation import is_inside
+from ..ops.record import Theory, strongest
 from ..read.ir import Program, TensorType
 from ..read.scalars import fold_scalars
-from ..read.shardings import Sharding
 from ..read.unreduced import with_sums_written_out
 from ..relation.build import Builder
 from ..relation.layout import layout, mesh_for
@@ -24,13 +24,9 @@ from ..relation.objects import Rel
 from .certificate import Certificate, read_certificate
 from .equality import equal
 from .errors import Rejection
-from .guards import Guards
-from .manual import is_inside
 from .relations import Relations, TooComplexError
-from .rules import RULES
-from .run import AnyValue, Loops, Run, Unknown
-from .terms import Kind, Terms
-from .values import Ground, Piece, Value, weakest
+from .run import Run, Unknown
+from .terms import Kind, Piece, Terms, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +38,7 @@ class Accepted:
 
 
 _UNFOLLOWED = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What a forged file may lead into: a step that cannot be followed proves nothing."""
 
 
 def check(data: bytes, name: str, before: Program, after: Program) -> Accepted:
@@ -53,106 +50,91 @@ def check(data: bytes, name: str, before: Program, after: Program) -> Accepted:
     before, after = with_sums_written_out(fold_scalars(before), fold_scalars(after))
     rels, terms = Relations(), Terms()
     try:
-        certificate = read_certificate(data, name, rels, terms)
-        return _check(certificate, Ground(rels, terms), before, after)
+        return _check(read_certificate(data, name, rels, terms), rels, terms, before, after)
     except TooComplexError as error:
         raise Rejection(str(error)) from error
-    except (
-        ArithmeticError,
-        AssertionError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
-        # what a forged file may lead into: a step that cannot be followed proves nothing
+    except _UNFOLLOWED as error:
         raise Rejection(f"a step that cannot be followed: {type(error).__name__}: {error}") from error
 
 
-def _check(certificate: Certificate, ground: Ground, before: Program, after: Program) -> Accepted:
-    if certificate.digests != (digest(before), digest(after)):
+def _check(certificate: Certificate, rels: Relations, terms: Terms, before: Program, after: Program) -> Accepted:
+    head = certificate.head
+    if (head["before"], head["after"]) != (digest(before), digest(after)):
         raise Rejection("the certificate speaks of other programs")
-    if certificate.assumptions:
+    if head["assumptions"]:
         raise Rejection("the certificate makes assumptions")
     if len(before.parameters) != len(after.parameters) or len(before.results) != len(after.results):
         raise Rejection("the programs have different parameters or results")
     mesh = mesh_for(before, after)
-    if certificate.mesh != mesh.sizes:
+    if tuple(head["mesh"]) != mesh.sizes:
         raise Rejection("the certificate counts devices in other coordinates")
+    if any(program.num_devices not in (1, mesh.num_devices) for program in (before, after)):
+        raise Rejection("the programs run on different numbers of devices")
     stages = both_on_devices(before, after)
-    store = cast("Any", ground.rels)
+    store = cast("Any", rels)
     devices = Builder(store, mesh)
     logical = devices if stages else Builder(store, NO_DEVICES)
-    loops, promises = Loops(), {}
-    shared = (certificate.terms, loops)
-    first = Run(ground, logical, True, *shared, Guards(ground, logical, {}, {}), promises, RULES)
-    first.devices = (before.num_replicas, before.num_partitions)
-    if before.num_devices > 1 and not stages:
-        first.inner = devices
-    second = Run(ground, devices, False, *shared, Guards(ground, devices, {}, {}), promises, RULES)
-    second.devices = (after.num_replicas, after.num_partitions)
+    shared = rels, terms, {}, [], {}
+    inner = devices if before.num_devices > 1 and not stages else None
+    first = Run(*shared, logical, True, before.num_partitions, inner)
+    second = Run(*shared, devices, False, after.num_partitions)
     specified = first.program(before, _own(first, before), certificate.before)
     given = _own(second, after) if stages else _given(second, before, after)
     computed = second.program(after, given, certificate.after)
     theories = []
     for number, (want, have) in enumerate(zip(specified, computed, strict=True)):
-        result = before.results[number].value.tensor, after.results[number].value.tensor
+        types = before.results[number].value.tensor, after.results[number].value.tensor
         try:
-            rel = devices.identity(result[1].shape) if stages else _layout(devices, *result, before.results[number])
-            theories.append(_result(second, result, want, have, rel))
+            rel = devices.identity(types[1].shape) if stages else _layout(devices, types, before.results[number])
+            theories.append(_result(second, types, want, have, rel))
         except Rejection as error:
             raise error.at(f"result {number}") from error
-    theory = weakest(*theories)
-    if certificate.theories != tuple(theories) or certificate.theory is not theory:
+    if certificate.theories != (strongest(theories), *theories):
         told = ", ".join(each.value for each in theories)
         raise Rejection(f"the certificate claims another theory than '{told}'")
-    return Accepted(theory, tuple(theories))
+    return Accepted(strongest(theories), tuple(theories))
 
 
-def _own(run: Run, program: Program) -> list[AnyValue]:
+def _parameter(run: Run, number: int, whole: TensorType, local: TensorType, rel: Rel) -> Value:
+    """A parameter of the before program, read through a relation."""
+    term = run.terms.make(Kind.PARAMETER, whole.dtype, rel.arity_out, (number, *whole.shape))
+    return Value(local, (Piece(term, rel),), run.rels.domain(rel))
+
+
+def _own(run: Run, program: Program) -> list[Any]:
     """Each parameter as itself."""
-    values: list[AnyValue] = []
-    for number, parameter in enumerate(program.parameters):
-        type_ = parameter.value.tensor
-        points = run.points(type_)
-        term = run.ground.terms.make(Kind.PARAMETER, type_.dtype, points.arity, (number, *type_.shape))
-        values.append(Value(type_, (Piece(term, run.builder.identity(type_.shape)),), points))
-    return values
+    types = [parameter.value.tensor for parameter in program.parameters]
+    return [_parameter(run, k, type_, type_, run.builder.identity(type_.shape)) for k, type_ in enumerate(types)]
 
 
-def _given(run: Run, before: Program, after: Program) -> list[AnyValue]:
+def _given(run: Run, before: Program, after: Program) -> list[Any]:
     """What the parameter shardings give to each device."""
-    values: list[AnyValue] = []
+    values: list[Any] = []
     for number, (spec, implementation) in enumerate(zip(before.parameters, after.parameters, strict=True)):
-        whole, local = spec.value.tensor, implementation.value.tensor
+        types = spec.value.tensor, implementation.value.tensor
         try:
-            rel = _layout(run.builder, whole, local, spec)
+            values.append(_parameter(run, number, *types, _layout(run.builder, types, spec)))
         except Rejection as error:
             values.append(Unknown(f"parameter {number}: {error}"))
-            continue
-        term = run.ground.terms.make(Kind.PARAMETER, whole.dtype, whole.rank, (number, *whole.shape))
-        values.append(Value(local, (Piece(term, rel),), run.ground.rels.domain(rel)))
     return values
 
 
-def _layout(builder: Builder, whole: TensorType, local: TensorType, bound: Any) -> Rel:
-    sharding: Sharding | None = bound.sharding
+def _layout(builder: Builder, types: tuple[TensorType, TensorType], bound: Any) -> Rel:
+    whole, local = types
     if whole.dtype is not local.dtype:
         raise Rejection("the element types differ")
-    rel = layout(builder, whole.shape, sharding, local.shape)
+    rel = layout(builder, whole.shape, bound.sharding, local.shape)
     if isinstance(rel, str):
         raise Rejection(f"{rel} is not checked")
     return rel
 
 
-def _result(run: Run, types: Sequence[TensorType], want: AnyValue, have: AnyValue, rel: Rel) -> Theory:
+def _result(run: Run, types: Sequence[TensorType], want: Any, have: Any, rel: Rel) -> Theory:
     """The arithmetic in which a device holds what it has to, wherever it has to hold something."""
     wanted, found = run.known(want), run.known(have)
     if types[0].dtype is not types[1].dtype or (is_inside(wanted) and wanted.domain.arity != rel.arity_out):
         raise Rejection("the result is of another kind")
-    wanted = run.ground.read(wanted, rel, found.type)
-    points = run.ground.rels.domain(rel)
-    theory = weakest(wanted.theory, found.theory, equal(run.ground, wanted, found, points))
+    wanted = run.read_through(wanted, rel, found.type)
+    theory = strongest([wanted.theory, found.theory, equal(run, wanted, found, run.rels.domain(rel))])
     partial = found.monoid is not None and found.levels > 0 and not found.monoid.reorders_exactly(found.type.dtype)
-    return weakest(theory, Theory.REASSOCIATED) if partial else theory
+    return strongest([theory, Theory.REASSOCIATED]) if partial else theory

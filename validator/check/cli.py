@@ -6,12 +6,16 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from ..command import run_command
 from ..read.errors import ReadError
 from ..report.verdict import ExitCode
 
 PROGRAM = "shardproof-check"
 
-_EPILOG = "exit codes: 0 accepted, 1 rejected, 2 usage, 5 unreadable input"
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command and returns its exit code."""
+    return run_command(PROGRAM, _run, argv)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -19,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog=PROGRAM,
         description="Checks a certificate that `validate-hlo --certificate` wrote, without the prover.",
-        epilog=_EPILOG,
+        epilog="exit codes: 0 accepted, 1 rejected, 2 usage, 5 unreadable input, 70 a fault of the checker itself",
         allow_abbrev=False,
     )
     result.add_argument("certificate", metavar="CERT", help="the certificate")
@@ -28,13 +32,8 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
-def _count(number: int) -> str:
-    return f"{number} output" if number == 1 else f"{number} outputs"
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command and returns its exit code."""
-    args = parser().parse_args(argv)
+def _run(arguments: list[str]) -> int:
+    args = parser().parse_args(arguments)
     from ..read.files import load
     from ..read.program import read_pair
     from .check import check
@@ -50,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Rejection as reason:
         print(f"REJECTED  {args.certificate}: {reason}")
         return ExitCode.REFUTED
-    print(f"ACCEPTED ({accepted.theory.value})  {args.before} → {args.after}  {_count(len(accepted.theories))}")
+    count = f"{len(accepted.theories)} output{'s' * (len(accepted.theories) != 1)}"
+    print(f"ACCEPTED ({accepted.theory.value})  {args.before} → {args.after}  {count}")
     return ExitCode.PROVED
 
 

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
-from ..ops.records import MEANINGS
+from ..ops.engine import Function, RowOperand
+from ..ops.keys import spelled
+from ..ops.manual_relation import enters, lifted
+from ..ops.monoid import Monoid
+from ..ops.registry import RECORDS
 from ..read.ir import Op, Program, Region, TensorType
 from ..read.shardings import Sharding
 from ..relation.build import Builder
-from ..relation.objects import Dom
+from ..relation.objects import Dom, Rel
 from .certificate import Claim, Frame, Step
+from .elements import Lifted, applied, decided
 from .equality import equal
 from .errors import Rejection
-from .guards import Guards
-from .lifted import Lifted, applied
-from .manual import enters, lifted
-from .relations import TooComplexError
-from .terms import Kind, Term
-from .values import Ground, Piece, Value
+from .loops import Loop, followed
+from .relations import Relations, TooComplexError
+from .rows import treated
+from .sums import contract, sum_over
+from .terms import Kind, Term, Terms, Value, is_guarded, sum_of
+from .values import Calculus
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,65 +36,32 @@ class Unknown:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tuple:
-    """The elements of a tuple, or a token (no elements)."""
-
-    elements: tuple[Any, ...] = ()
-
-
-AnyValue = Value | Unknown | Tuple
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Loop:
-    """A loop of the before program, for those of the after program that are paired with it."""
-
-    op: Op
-    carried: tuple[int, ...]
-    initial: tuple[Value, ...]
-    condition: Value
-    body: tuple[Value, ...]
-    counters: Mapping[Term, tuple[int, int]]
-
-
 @dataclass(slots=True)
-class Loops:
-    """The loops of the before program, numbered in the order in which they begin."""
+class Run(Calculus):
+    """The state of one pass, which is what op records speak to."""
 
-    known: dict[int, Loop] = field(default_factory=dict)
-    count: int = 0
-
-    def number(self) -> int:
-        self.count += 1
-        return self.count - 1
-
-
-@dataclass(slots=True)
-class Run:
-    """The state of one pass. `inner` builds the points of manual regions of a before program that has some."""
-
-    ground: Ground
+    rels: Relations
+    terms: Terms
+    single: dict[Term, Dom]
+    loops: list[Loop | None]
+    """The loops of the before program in the order in which they begin; None for one that is not followed yet."""
+    promised: dict[Hashable, list[frozenset[str]]]
     builder: Builder
-    is_before: bool
-    table: Sequence[Term]
-    loops: Loops
-    guards: Guards
-    promises: dict[object, list[frozenset[str]]]
-    rules: Mapping[str, Any]
-    devices: tuple[int, int] = (1, 1)
-    """Replicas and partitions."""
+    is_original: bool
+    num_partitions: int
     inner: Builder | None = None
-    env: dict[int, AnyValue] = field(default_factory=dict)
+    inside: bool = False
+    env: dict[int, Any] = field(default_factory=dict)
     shardings: dict[int, Sharding | None] = field(default_factory=dict)
     step: Step | None = None
     """What the certificate says of the op at hand."""
     trail: list[str] = field(default_factory=list)
+    ranges: Mapping[Term, tuple[int, int]] = field(default_factory=dict)
+    forms: dict[Term, Any] = field(default_factory=dict)
 
-    def points(self, type_: TensorType) -> Dom:
-        return self.builder.points(type_.shape)
+    # the pass -------------------------------------------------------------------------------------------------------
 
-    def program(self, program: Program, arguments: Sequence[AnyValue], frame: Frame) -> list[AnyValue]:
+    def program(self, program: Program, arguments: Sequence[Any], frame: Frame) -> list[Any]:
         for parameter, argument in zip(program.parameters, arguments, strict=True):
             self.shardings[parameter.value.number] = parameter.sharding
             self.env[parameter.value.number] = argument
@@ -98,16 +71,13 @@ class Run:
     def region(self, region: Region, frame: Frame) -> None:
         """Every op of a block whose arguments are known."""
         outer = self.step
-        for position in frame:
-            if position >= len(region.ops):
-                raise Rejection(f"there is no op {position}")
+        if any(position >= len(region.ops) for position in frame):
+            raise Rejection("a step of an op that there is not")
         for position, op in enumerate(region.ops):
             self.step = step = frame.get(position)
             self.trail.append(f"op {position} '{op.name}'")
             try:
-                if step is not None and step.op != op.name:
-                    raise Rejection(f"the certificate speaks of '{step.op}'")
-                results = self._op(op, step)
+                results = self._op(op)
             except (Rejection, TooComplexError) as error:
                 if step is not None or not isinstance(error, Rejection):
                     raise Rejection(str(error)).at(self.where()) from error
@@ -120,95 +90,160 @@ class Run:
         self.step = outer
 
     def where(self) -> str:
-        return ", ".join(["before" if self.is_before else "after", *self.trail])
+        return ", ".join(["before" if self.is_original else "after", *self.trail])
 
-    def _op(self, op: Op, step: Step | None) -> list[AnyValue]:
-        record, rule = MEANINGS.get(op.name), self.rules.get(op.name)
-        if record is None or rule is None:
+    def _op(self, op: Op) -> list[Any]:
+        record, step = RECORDS.get(op.name), self.step
+        if record is None or record.relate is None:
             raise Rejection("this op is not checked")
         for name in op.attributes:
             if name not in record.attributes and name not in record.ignored:
                 raise Rejection(f"attribute '{name}' is not checked")
-        if step is not None:
-            for claims, of in ((step.operands, op.operands), (step.results, op.results)):
-                if any(not 0 <= number < len(of) for number in claims):
-                    raise Rejection("a claim on an operand or a result that there is not")
+        if step is not None and step.op != op.name:
+            raise Rejection(f"the certificate speaks of '{step.op}'")
+        counts = {"operand": len(op.operands), "result": len(op.results)}
+        if step is not None and any(not 0 <= position < counts[of] for of, position in step.claims):
+            raise Rejection("a claim on an operand or a result that there is not")
         operands = [self.env[operand.number] for operand in op.operands]
+        for value in operands:
+            if isinstance(value, Unknown):
+                raise Rejection(value.reason)
         outer = self.builder
-        if self.inner is not None and not self.builder.mesh.sizes and enters(op, operands):
+        if self.inner is not None and enters(op, operands):
             operands = [lifted(self, operand) for operand in operands]
             self.builder = self.inner
         try:
-            operands = [self._operand(position, value, step) for position, value in enumerate(operands)]
-            for value in operands:
-                if isinstance(value, Unknown):
-                    raise Rejection(value.reason)
-            results = rule(self, op, operands)
+            operands = [self._claimed("operand", position, value) for position, value in enumerate(operands)]
+            results = record.relate(self, op, operands)
         finally:
             self.builder = outer
-        return [self._result(position, value, step) for position, value in enumerate(results)]
+        return [self._claimed("result", position, value) for position, value in enumerate(results)]
 
-    def _operand(self, position: int, value: AnyValue, step: Step | None) -> AnyValue:
-        claim = step.operands.get(position) if step is not None else None
+    def claim(self, of: str, position: int) -> Claim | None:
+        return self.step.claims.get((of, position)) if self.step is not None else None
+
+    def _claimed(self, of: str, position: int, value: Any) -> Any:
+        """The value as the certificate writes it, if it is that."""
+        claim = self.claim(of, position)
         if claim is None:
-            return value
-        if not isinstance(value, Value):
-            raise Rejection(f"a claim on operand {position}, of which nothing is known")
-        return self.adopt(value, claim)
-
-    def _result(self, position: int, value: AnyValue | Lifted, step: Step | None) -> AnyValue:
-        claim = step.results.get(position) if step is not None else None
-        if isinstance(value, Lifted):
-            if claim is None:
+            if isinstance(value, Lifted):
                 return Unknown(f"{self.where()}: the certificate says nothing of this result")
+            return value
+        if not isinstance(value, Value | Lifted):
+            raise Rejection(f"a claim on {of} {position}, of which nothing is known")
+        arity = (value.domain if isinstance(value, Value) else value.rest).arity
+        for piece in claim.pieces:
+            if piece.rel.arity_in != arity or piece.rel.arity_out != piece.atom.arity:
+                raise Rejection("a claim of another rank")
+            if piece.atom.dtype is not value.type.dtype:
+                raise Rejection("a claim of another element type")
+        if isinstance(value, Lifted):
             if claim.monoid is not None:
                 raise Rejection("an elementwise result is claimed to be a partial one")
-            return applied(self.ground, value, self.claimed(claim))
-        if claim is None:
-            return value
-        if not isinstance(value, Value):
-            raise Rejection(f"a claim on result {position}, of which nothing is known")
-        return self.adopt(value, claim)
-
-    def claimed(self, claim: Claim) -> tuple[Piece, ...]:
-        return tuple(Piece(self.table[term], rel, count) for term, rel, count in claim.pieces)
-
-    def adopt(self, value: Value, claim: Claim) -> Value:
-        """The value as the certificate writes it, if it is that."""
-        pieces = self.claimed(claim)
-        for piece in pieces:
-            if piece.rel.arity_in != value.domain.arity or piece.rel.arity_out != piece.term.arity:
-                raise Rejection("a claim of another rank")
-            if piece.term.dtype is not value.type.dtype:
-                raise Rejection("a claim of another element type")
-        if claim.monoid is None and value.monoid is not None and any(p.term.kind is Kind.GUARD for p in pieces):
+            return applied(self, value, claim.pieces)
+        if claim.monoid is None and value.monoid is not None and is_guarded(claim.pieces):
             raise Rejection("a sum under guards is claimed to be one element")
         levels = value.levels if claim.monoid is not None else 0
-        found = Value(value.type, pieces, value.domain, claim.monoid, levels)
-        return found.needing(value.theory, equal(self.ground, value, found, value.domain))
+        found = Value(value.type, claim.pieces, value.domain, claim.monoid, levels)
+        return found.needing(value.theory, equal(self, value, found, value.domain))
 
-    def view(self, value: AnyValue) -> Value:
-        """An operand that has to be a complete value."""
-        return self.ground.as_view(self.known(value))
-
-    def known(self, value: AnyValue) -> Value:
+    def known(self, value: Any) -> Value:
         if not isinstance(value, Value):
             raise Rejection(value.reason if isinstance(value, Unknown) else "a tuple or a token is used as a tensor")
         return value
 
-    def returned(self, region: Region) -> list[AnyValue]:
-        """What a block that was followed returns; inside a manual region everything is a device value."""
+    def view(self, value: Any) -> Value:
+        return self.close(self.known(value), "a value that decides")
+
+    # what op records ask for ----------------------------------------------------------------------------------------
+
+    @property
+    def expansions(self) -> dict[Term, Any]:
+        return self.forms
+
+    def integer_operation(self, atom: Term) -> tuple[str, Any, list[tuple[Term, Rel | None]]] | None:
+        """An elementwise op, or a logical sum of single elements."""
+        parts: list[tuple[Term, Rel | None]] = [(part.atom, part.rel) for part in atom.parts]
+        if atom.kind is Kind.APPLY:
+            return atom.key.partition(" ")[0], self.terms.meanings.get(atom.key, {}), parts
+        summed = sum_of(atom) if len(parts) == 2 else None
+        if summed is None or summed[0] not in (Monoid.AND, Monoid.OR):
+            return None
+        (_, first), (_, second) = parts
+        same = self.rels.set_equal(self.rels.domain(first), self.rels.domain(second))
+        single = self.rels.single_valued(first) and self.rels.single_valued(second)
+        return (summed[0].value, {}, parts) if same and single else None
+
+    def range_of(self, atom: Term) -> tuple[int, int]:
+        return self.ranges.get(atom, atom.dtype.integer_range)
+
+    def lift(self, function: Function, operands: Any, type_: TensorType, told: Sequence[Value] = ()) -> Any:
+        if operands is None:
+            return reduce(self.beside, told)
+        self.terms.meanings[spelled(function.key)] = dict(function.key[1])
+        operands = tuple(map(self.known, operands))
+        rest = reduce(self.rels.set_meet, [value.domain for value in operands])
+        return Lifted(function, operands, type_, tuple(told), rest)
+
+    def decided(self, function: Function, operands: Sequence[Value], type_: TensorType) -> Value | None:
+        claim = self.claim("result", 0)
+        if claim is None or all(piece.atom.kind is not Kind.INTEGER for piece in claim.pieces):
+            return None  # nothing is claimed to be a known boolean
+        return decided(self, function, operands, type_)
+
+    def sum_over(self, value: Value, rel: Rel, monoid: Monoid, type_: TensorType, *, steps: int) -> Value:
+        return sum_over(self, value, rel, monoid, type_, steps)
+
+    def contract(self, lhs: Value, rhs: Value, reads: Any, type_: TensorType, flavour: Hashable) -> Value:
+        return contract(self, self.view(lhs), self.view(rhs), reads, type_, repr(flavour))
+
+    def rows(
+        self,
+        key: Hashable,
+        operands: Sequence[RowOperand],
+        batch: Sequence[int],
+        types: Sequence[TensorType],
+        reads: Sequence[Rel],
+    ) -> list[Value]:
+        return treated(self, key, operands, batch, types, reads)
+
+    def in_order(self, lemma: str, *arguments: Any) -> None:
+        raise Rejection("what depends on the order of elements is not checked")
+
+    def branch(self, op: Op, number: int) -> list[Value]:
+        return [self.known(value) for value in self.block(op.regions[number], number)]
+
+    def body(self, region: Region) -> list[Any]:
+        return [self.known(value) for value in self.block(region, 0)]
+
+    def block(self, region: Region, number: int) -> list[Any]:
+        """What a block returns that is followed by the certificate's block of this number."""
+        frames = self.step.frames if self.step is not None else ()
+        self.region(region, frames[number] if number < len(frames) else {})
         values = [self.env[result.number] for result in region.results]
         if self.inner is not None and self.builder is self.inner:
-            return [lifted(self, value) for value in values]
+            return [lifted(self, self.known(value)) for value in values]
         return values
+
+    def loop(self, op: Op, values: list[Any]) -> list[Any]:
+        return followed(self, op, values)
 
     @contextmanager
     def bounded(self, ranges: Mapping[Term, tuple[int, int]]) -> Iterator[None]:
         """Unknown integers have these ranges inside the `with` block."""
-        before = self.guards
-        self.guards = Guards(self.ground, self.builder, {**before.ranges, **ranges}, {}) if ranges else before
+        before = self.ranges, self.forms
+        if ranges:
+            self.ranges, self.forms = {**self.ranges, **ranges}, {}
         try:
             yield
         finally:
-            self.guards = before
+            self.ranges, self.forms = before
+
+    def not_modelled(self, type_: Any, construct: str) -> Any:
+        raise Rejection(f"{construct} is not checked")
+
+    def unrelated(self, type_: TensorType, reason: str) -> Any:
+        raise Rejection(reason)
+
+    def promises(self, key: Hashable) -> list[frozenset[str]]:
+        return self.promised.setdefault(key, [])

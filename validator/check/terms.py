@@ -1,4 +1,4 @@
-"""Logical terms: what values of both programs are written in.
+"""Logical terms, and the values of both programs, which are written in them.
 
 A term is a definition, so there is nothing to trust in it: it says what it is at each of its indices, in other terms.
 Terms are kept once each; a term only ever refers to terms before it.
@@ -9,53 +9,41 @@ from __future__ import annotations
 import enum
 import struct
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..ops.integers import exact_integers
 from ..ops.monoid import Monoid
-from ..read.ir import DType
-from ..relation.objects import Rel
+from ..ops.record import Theory, strongest
+from ..read.ir import DType, TensorType
+from ..relation.objects import Dom, Rel
 
 
 class Kind(enum.Enum):
-    """How a term is defined."""
+    """How a term is defined. Without a relation, a part is read at indices of its own."""
 
-    PARAMETER = "parameter"
-    """A parameter of the before program, or between two device programs of both."""
-    INTEGER = "integer"
-    """INT[n] = n."""
-    NUMBER = "number"
-    """One integer."""
-    SCALAR = "scalar"
-    """One constant, by its bits."""
-    ARRAY = "array"
-    """A constant tensor, by the digest of its shape and bytes."""
-    APPLY = "apply"
-    """f(a1[r1(z)], …, ak[rk(z)]) at each z; a missing relation is the identity."""
-    PRODUCT = "product"
-    """A[x] · B[y] at each (x, y)."""
-    SUM = "sum"
-    """⊕ over the pieces and x ∈ R(z) of e[x]."""
-    VIEW = "view"
-    """e[R(z)] for the one piece whose relation holds z."""
-    GUARD = "guard"
-    """G(A; E1, …)[y, x1, t1, …] is A[y] where E1[x1] = t1 and …, and absent elsewhere."""
-    ROWS = "rows"
-    """An op that maps whole rows to rows: at (batch, index), one result of F(row of each operand)."""
-    CARRIED = "carried"
-    """What a loop of the before program carries, at the start of some iteration or at its end."""
+    PARAMETER = "parameter"  # of the before program, or between two device programs of both
+    INTEGER = "integer"  # INT[n] = n
+    NUMBER = "number"  # one integer
+    SCALAR = "scalar"  # one constant, by its bits
+    ARRAY = "array"  # a constant tensor, by the digest of its shape and bytes
+    APPLY = "apply"  # f(a1[r1(z)], …, ak[rk(z)]) at each z
+    PRODUCT = "product"  # A[x] · B[y] at each (x, y)
+    SUM = "sum"  # ⊕ over the pieces and x ∈ R(z) of e[x]
+    VIEW = "view"  # e[R(z)] for the one piece whose relation holds z
+    GUARD = "guard"  # G(A; E1, …)[y, x1, t1, …] is A[y] where E1[x1] = t1 and …, and absent elsewhere
+    ROWS = "rows"  # an op that maps whole rows to rows: at (batch, index), one result of F(row of each operand)
+    CARRIED = "carried"  # by a loop of the before program, at the start of some iteration or at its end
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A term that another one is made of, how it is read, and how often it counts."""
+class Piece:
+    """Elements of one term, each counted `coefficient` times."""
 
-    term: Term
-    rel: Rel | None
-    count: int = 1
+    atom: Term
+    rel: Rel
+    coefficient: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,13 +54,29 @@ class Term:
     kind: Kind
     dtype: DType
     arity: int
-    key: Hashable
-    parts: tuple[Part, ...] = ()
+    key: Any
+    parts: tuple[Piece, ...] = ()
     monoid: Monoid | None = None
     levels: int = 0
 
     def __str__(self) -> str:
         return f"term {self.number} ({self.kind.value})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """A view (no monoid) has one element at every point of its domain; a sum, the neutral element where it has none."""
+
+    type: TensorType
+    pieces: tuple[Piece, ...]
+    domain: Dom
+    monoid: Monoid | None = None
+    levels: int = 0
+    """How many summations it went through; only those of one step can be equal bit for bit."""
+    theory: Theory = Theory.EXACT
+
+    def needing(self, *theories: Theory) -> Value:
+        return replace(self, theory=strongest([self.theory, *theories]))
 
 
 @dataclass(slots=True)
@@ -88,88 +92,56 @@ class Terms:
         kind: Kind,
         dtype: DType,
         arity: int,
-        key: Hashable = (),
-        parts: Iterable[Part] = (),
+        key: Any = (),
+        parts: Iterable[Piece] = (),
         monoid: Monoid | None = None,
         levels: int = 0,
     ) -> Term:
         parts = tuple(parts)
-        read = tuple((p.term.number, p.rel.number if p.rel is not None else 0, p.count) for p in parts)
-        full = (kind, dtype, arity, key, read, monoid, levels)
+        full = (kind, dtype, arity, key, tuple((p.atom, p.rel, p.coefficient) for p in parts), monoid, levels)
         if full not in self._known:
             self._known[full] = Term(len(self._known), kind, dtype, arity, key, parts, monoid, levels)
         return self._known[full]
-
-    def integer(self, dtype: DType) -> Term:
-        return self.make(Kind.INTEGER, dtype, 1)
-
-    def guard(self, value: Term, guards: tuple[Term, ...]) -> Term:
-        """The value where the guards hold; the value itself without any."""
-        if not guards:
-            return value
-        base, known = unguarded(value)
-        every = (base, *known, *guards)
-        arity = base.arity + sum(term.arity + 1 for term in every[1:])
-        return self.make(Kind.GUARD, base.dtype, arity, (), [Part(term, None) for term in every])
-
-    def constant(self, dtype: DType, value: Any) -> tuple[Term, int | None]:
-        """The term of a scalar constant, and the integer where it is INT[n]; of floats, those that are whole."""
-        if dtype.is_complex:
-            return self.make(Kind.SCALAR, dtype, 0, value.tobytes().hex()), None
-        number = float(value) if dtype.is_float else int(value)
-        if dtype.is_float:
-            whole = np.isfinite(number) and number == int(number) and not (number == 0 and np.signbit(number))
-            if not whole or abs(number) > exact_integers(dtype):
-                bits = value.tobytes() if np.isnan(number) else np.float64(number).tobytes()
-                return self.make(Kind.SCALAR, dtype, 0, bits.hex()), None
-        return self.integer(dtype), int(number)
 
 
 def unguarded(term: Term) -> tuple[Term, tuple[Term, ...]]:
     """The term that a guarded one reads, and its guards."""
     if term.kind is not Kind.GUARD:
         return term, ()
-    return term.parts[0].term, tuple(part.term for part in term.parts[1:])
+    return term.parts[0].atom, tuple(part.atom for part in term.parts[1:])
+
+
+def is_guarded(pieces: Iterable[Piece]) -> bool:
+    return any(piece.atom.kind is Kind.GUARD for piece in pieces)
 
 
 def number_of(term: Term) -> int | float | complex | None:
     """The number that a constant of no indices is, None for any other term."""
-    if term.kind is Kind.NUMBER:
-        assert isinstance(term.key, int)
-        return term.key
     if term.kind is not Kind.SCALAR:
-        return None
-    bits = bytes.fromhex(str(term.key))
+        return term.key if term.kind is Kind.NUMBER else None
+    bits = bytes.fromhex(term.key)
     if term.dtype.is_complex:
         return complex(np.frombuffer(bits, np.complex64 if len(bits) == 8 else np.complex128)[0])
     return struct.unpack("<d", bits)[0] if len(bits) == 8 else float("nan")
 
 
-def sum_of(term: Term) -> tuple[Monoid, tuple[tuple[Part, int], ...]] | None:
-    """An elementwise term as a sum of elements, each with its sign: what `add`, `subtract` and the like come to."""
-    if term.kind is not Kind.APPLY:
+def sum_of(term: Term) -> tuple[Monoid, tuple[Piece, ...]] | None:
+    """A term as a sum of elements, each with its count: what it is defined as, or what `add` and the like come to."""
+    if term.kind is Kind.SUM and term.monoid is not None:
+        return term.monoid, term.parts
+    if term.kind is not Kind.APPLY or not 1 <= len(term.parts) <= 2:
         return None
-    name = str(term.key)
-    first, rest = term.parts[0] if term.parts else None, term.parts[1:]
-    if first is None:
+    name, (first, *rest) = term.key, term.parts
+    monoid = next((monoid for monoid in Monoid if monoid.value == name and rest), None)
+    if term.dtype.is_bool and monoid not in (Monoid.AND, Monoid.OR, Monoid.XOR):
         return None
-    for monoid in Monoid:
-        if name == monoid.value and len(rest) == 1 and not (term.dtype.is_bool and monoid is not Monoid.XOR):
-            return _scaled(term) or (monoid, ((first, 1), (rest[0], 1)))
-    if term.dtype.is_bool:
-        logical = {"stablehlo.and": Monoid.AND, "stablehlo.or": Monoid.OR}.get(name)
-        return (logical, ((first, 1), (rest[0], 1))) if logical is not None and len(rest) == 1 else None
-    if name == "stablehlo.subtract" and len(rest) == 1:
-        return Monoid.ADD, ((first, 1), (rest[0], -1))
-    return (Monoid.ADD, ((first, -1),)) if name == "stablehlo.negate" else None
-
-
-def _scaled(term: Term) -> tuple[Monoid, tuple[tuple[Part, int], ...]] | None:
-    """n · e with a known integer n as n times the element e."""
-    if str(term.key) != Monoid.MUL.value:
-        return None
-    for part, other in (term.parts, term.parts[::-1]):
-        if part.term.kind is Kind.NUMBER:
-            assert isinstance(part.term.key, int)
-            return Monoid.ADD, ((other, part.term.key),)
-    return None
+    if monoid is Monoid.MUL:
+        for part, other in (term.parts, term.parts[::-1]):
+            if part.atom.kind is Kind.NUMBER:
+                # n · e with a known integer n is n times the element e
+                return Monoid.ADD, (replace(other, coefficient=part.atom.key),)
+    if monoid is not None:
+        return monoid, term.parts
+    if name == "stablehlo.subtract" and rest:
+        return Monoid.ADD, (first, replace(rest[0], coefficient=-1))
+    return (Monoid.ADD, (replace(first, coefficient=-1),)) if name == "stablehlo.negate" and not rest else None

@@ -9,8 +9,8 @@ from functools import partial
 
 import numpy as np
 
+from ..ops.values import read_through
 from ..read.ir import Op, TensorType, Value
-from ..relate.moves import read_through
 from ..relate.value import Val
 from ..report.cause import Cause, Diagnosis
 from .edits import Repair

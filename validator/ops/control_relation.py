@@ -1,10 +1,111 @@
-"""How control flow relates: see `relate/loops.py` and `relate/branches.py` for the lemmas."""
+"""How control flow relates: branches are a choice between the values of all; how loops relate is left to the engine.
+
+Lemma *branch selection*: the result of a branching op is, element by element, the value of the branch that the index
+chooses. Where a branch exchanges data between devices, every device must choose alike. Theory: exact.
+"""
 
 from __future__ import annotations
 
-from ..relate.branches import relate_branches
-from ..relate.loops import relate_loop
-from ..relate.manual import relate_manual_computation
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..read.attributes import Comparison
+from ..read.ir import Op, TensorType
+from ..relation.layout import regions
+from .devices import EXCHANGES
+from .engine import Engine, Function, is_tensor
+from .manual_relation import relate_manual_computation
+
+
+def relate_branches(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
+    """Every branch is followed; the results are chosen by the index."""
+    index = values[0]
+    if not is_tensor(index) or any(not isinstance(result.type, TensorType) for result in op.results):
+        return engine.refuse(op, f"'{op.name}' of tokens or tuples")
+    index = engine.close(index, f"index of '{op.name}'")
+    if not engine.is_original and _exchanges(op) and not _uniform(engine, index):
+        return engine.refuse(op, f"'{op.name}' with collectives, not chosen alike everywhere")
+    branches = [engine.branch(op, number) for number in range(len(op.regions))]
+    results: list[Any] = []
+    for number, result in enumerate(op.results):
+        type_ = TensorType(result.tensor.shape, index.type.dtype)
+        spread = engine.read_through(index, engine.builder.moved(type_.shape, []), type_)
+        parts = [branch[number] for branch in branches]
+        results.append(engine.lift(Function((op.name, ())), [spread, *parts], result.tensor))
+    engine.used("branch selection")
+    return results
+
+
+def _exchanges(op: Op) -> bool:
+    inner = (inner for root in op.regions for region in regions(root) for inner in region.ops)
+    return any(EXCHANGES & op.attributes.keys() for op in inner)
+
+
+def _uniform(engine: Engine, index: Any) -> bool:
+    """Whether the index is the same on all devices."""
+    store = engine.store
+    for position in range(len(engine.builder.mesh.sizes)):
+        flatten = engine.set_coordinate(index.domain, position, 0)
+        if flatten is None:
+            return False
+        if any(not store.equal(store.compose(flatten, piece.rel), piece.rel) for piece in index.pieces):
+            return False
+    return True
+
+
+def relate_loop(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
+    if not all(map(is_tensor, values)):
+        return engine.refuse(op, "a loop that carries tokens or tuples")
+    return engine.loop(op, values)
+
+
+def varying(op: Op) -> tuple[int, ...]:
+    """Positions of carried values that the body does not simply hand on."""
+    body = op.regions[1]
+    return tuple(k for k, (a, r) in enumerate(zip(body.arguments, body.results, strict=True)) if a.number != r.number)
+
+
+def counter_range(
+    engine: Engine, op: Op, carried: Mapping[int, Any], initial: Sequence[Any], test: Any
+) -> tuple[Any, tuple[int, int]] | None:
+    """The carried scalar that counts the trips of a loop, as an atom, and its least and greatest value in the body.
+
+    Lemma *counter range*: a carried integer that starts at c, grows by a positive step and is tested by `i < n` lies in
+    [c, n − 1] inside the body. `carried` has the atoms of what is carried, by position; `test` is what the condition
+    gives for them. Theory: exact.
+    """
+    operation = engine.integer_operation(test.pieces[0].atom) if len(test.pieces) == 1 else None
+    if operation is None or operation[0] != "stablehlo.compare" or len(operation[2]) != 2:
+        return None
+    if operation[1] != {"comparison_direction": Comparison.LT}:
+        return None
+    (counter, _), (limit, _) = operation[2]
+    number, position = engine.number_of(limit), next((k for k, atom in carried.items() if atom is counter), None)
+    if position is None or not isinstance(number, int) or not counter.dtype.is_integer:
+        return None
+    pieces, step = initial[position].pieces, _step(op, position)
+    start = engine.store.constant_range(pieces[0].rel) if len(pieces) == 1 else None
+    if start is None or not engine.is_integer(pieces[0].atom) or step is None or step <= 0:
+        return None
+    high = number - 1
+    if high + step > counter.dtype.integer_range[1] or start[0] > high:
+        return None
+    return counter, (start[0], high)
+
+
+def _step(op: Op, position: int) -> int | None:
+    """What a loop's body adds to a carried value in every iteration, if it is `argument + constant`."""
+    body = op.regions[1]
+    makers = {result.number: inner for inner in body.ops for result in inner.results}
+    add = makers.get(body.results[position].number)
+    if add is None or add.name != "stablehlo.add":
+        return None
+    others = [operand for operand in add.operands if operand.number != body.arguments[position].number]
+    constant = makers.get(others[0].number) if len(others) == 1 else None
+    if constant is None or constant.name != "stablehlo.constant":
+        return None
+    return int(constant.attributes["value"].reshape(-1)[0])
+
 
 RELATIONS = {
     "sdy.manual_computation": relate_manual_computation,

@@ -7,6 +7,7 @@ and no negative zero can arise. Theory: exact.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import and_, or_, xor
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,15 @@ _SIGNIFICAND = {DType.F64: 53, DType.F32: 24, DType.F16: 11, DType.BF16: 8}
 def exact_integers(dtype: DType) -> int:
     """Every integer of at most this magnitude is exactly a value of the float type (0 where that is not modelled)."""
     return 1 << _SIGNIFICAND[dtype] if dtype in _SIGNIFICAND else 0
+
+
+def whole_number(dtype: DType, value: Any) -> int | None:
+    """The integer that a constant of this type is exactly; None for others, for -0.0, and for complex numbers."""
+    if dtype.is_float:
+        number = float(value)
+        whole = math.isfinite(number) and number.is_integer() and abs(number) <= exact_integers(dtype)
+        return int(number) if whole and (number or math.copysign(1, number) > 0) else None
+    return None if dtype.is_complex else int(value)
 
 
 UNBOUNDED = 1 << 200

@@ -2,80 +2,70 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from ..evaluate.numbers import STORAGE
 from ..read.ir import DType, Op, TensorType
-from ..relate.atoms import AtomKind
-from ..relate.lift import lift
-from ..relate.moves import piecewise, read_through
-from ..relate.value import Piece, Val
+from .engine import Engine, Function
 from .integers import exact_integers
 from .movement_maps import IDENTITIES, MOVES
-
-if TYPE_CHECKING:
-    from ..relate.walk import Walk
 
 MAX_TABLE = 1 << 16
 """Constants of more elements than this are not searched for integer patterns."""
 
 
-def relate_identity(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+def relate_identity(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     """Every result is the operand of the same position."""
     return list(values)
 
 
-def relate_moved(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+def relate_moved(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     """The result reads its operands through the op's relations."""
-    type_, reads = op.results[0].tensor, MOVES[op.name](walk.builder, op)
+    type_, reads = op.results[0].tensor, MOVES[op.name](engine.builder, op)
     if len(reads) == 1:
         number, rel = reads[0]
-        return [read_through(walk, values[number], rel, type_)]
-    return [piecewise(walk, [(rel, values[number]) for number, rel in reads], type_)]
+        return [engine.read_through(values[number], rel, type_)]
+    return [engine.piecewise([(rel, values[number]) for number, rel in reads], type_)]
 
 
-def relate_iota(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
+def relate_iota(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     type_ = op.results[0].tensor
     axis = op.attributes["iota_dimension"]
-    rel = walk.builder.relation(type_.shape, [f"i{axis}"])
-    points = walk.points(type_)
-    if type_.dtype.is_integer and type_.shape[axis] - 1 <= type_.dtype.integer_range[1]:
-        return [Val(type_, (Piece(walk.context.atoms.integer(type_.dtype), rel),), points)]
-    if type_.dtype.is_float and type_.shape[axis] - 1 <= exact_integers(type_.dtype):
-        return [Val(type_, (Piece(walk.context.atoms.integer(type_.dtype), rel),), points)]
+    rel = engine.builder.relation(type_.shape, [f"i{axis}"])
+    points, last = engine.points(type_), type_.shape[axis] - 1
+    if (type_.dtype.is_integer and last <= type_.dtype.integer_range[1]) or (
+        type_.dtype.is_float and last <= exact_integers(type_.dtype)
+    ):
+        return [engine.value(type_, (engine.piece(engine.integer(type_.dtype), rel),), points)]
     wide = TensorType(type_.shape, DType.I64)
-    counted = Val(wide, (Piece(walk.context.atoms.integer(DType.I64), rel),), points)
-    return [lift(walk, ("iota element", ()), [counted], type_)]
+    counted = engine.value(wide, (engine.piece(engine.integer(DType.I64), rel),), points)
+    return [engine.lift(Function(("iota element", ())), [counted], type_)]
 
 
-def relate_constant(walk: Walk, op: Op, values: list[Val]) -> list[Val]:
-    type_ = op.results[0].tensor
-    dtype, array = type_.dtype, np.asarray(op.attributes["value"])
-    points = walk.points(type_)
+def relate_constant(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
+    """One number everywhere, integers by a table, or a term of its own."""
+    type_, array = op.results[0].tensor, np.asarray(op.attributes["value"])
     if type_.size and all(
         stride == 0 or extent == 1 for stride, extent in zip(array.strides, array.shape, strict=True)
     ):
-        value = Val(type_, (walk.constant_piece(array.reshape(-1)[0], dtype, points),), points)
-        if (dtype.is_integer or dtype.is_bool) and type_.size <= MAX_TABLE:
-            return [Val(type_, value.pieces, points, known=array[None].astype(STORAGE[dtype]))]
-        return [value]
+        return [engine.uniform(type_, array)]
     if type_.size <= MAX_TABLE:
-        whole = _as_integers(array, dtype)
-        known = walk.known_value(whole[None], type_) if whole is not None else None
+        whole = _as_integers(array, type_.dtype)
+        known = engine.table(whole[None], type_) if whole is not None else None
         if known is not None:
-            return [known if not dtype.is_float else Val(type_, known.pieces, points)]
-    atom = walk.context.atoms.make(
-        AtomKind.CONSTANT,
-        dtype,
-        type_.rank,
-        (type_.shape, np.ascontiguousarray(array).tobytes()),
-        label=f"constant {type_}",
-    )
-    rel = walk.builder.local_identity(type_.shape)
-    is_table = dtype.is_integer or dtype.is_bool
-    return [Val(type_, (Piece(atom, rel),), points, known=array[None].astype(STORAGE[dtype]) if is_table else None)]
+            return [known]
+    return [engine.array(type_, array)]
+
+
+def relate_device_number(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
+    """A number of each device; a logical tensor has none."""
+    type_ = op.results[0].tensor
+    if engine.is_original and not engine.builder.mesh.sizes:
+        return engine.refuse(op, f"'{op.name}' outside of a manual region")
+    numbers, partitions = np.arange(engine.builder.mesh.num_devices), engine.num_partitions
+    found = engine.table(numbers % partitions if op.name == "stablehlo.partition_id" else numbers // partitions, type_)
+    return engine.refuse(op, f"'{op.name}' of these devices") if found is None else [found]
 
 
 def _as_integers(array: np.ndarray, dtype: DType) -> np.ndarray | None:
@@ -97,4 +87,6 @@ RELATIONS = {
     **dict.fromkeys(IDENTITIES, relate_identity),
     "stablehlo.iota": relate_iota,
     "stablehlo.constant": relate_constant,
+    "stablehlo.partition_id": relate_device_number,
+    "stablehlo.replica_id": relate_device_number,
 }

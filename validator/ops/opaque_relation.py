@@ -5,17 +5,13 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..read.ir import Op, TensorType, TupleType
-from ..relate.manual import enter, is_nested, leave
-from ..relate.rows import RowOperand, relate_rows
-from ..relate.value import AnyVal, TokenVal, TupleVal, Val
 from ..relation.build import names
+from .engine import Engine, RowOperand, TokenVal, TupleVal, is_tensor
 from .keys import frozen, frozen_attributes
-
-if TYPE_CHECKING:
-    from ..relate.walk import Walk
+from .manual_relation import enter, is_nested, leave
 
 
 class Contract(enum.Enum):
@@ -79,33 +75,33 @@ def register_custom_call(target: str, *, identity: bool = False, row_rank: int |
     CONTRACTS[target] = Contract.IDENTITY if row_rank is None else RowContract(row_rank)
 
 
-def relate_custom_call(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
+def relate_custom_call(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     target = str(op.attributes.get("call_target_name", ""))
     contract = CONTRACTS.get(target)
     types = _flat_types(op)
-    tensors = [value for value in values if isinstance(value, Val)]
+    tensors = [value for value in values if is_tensor(value)]
     if (
         contract is Contract.IDENTITY
         and len(values) == len(op.results)
         and not isinstance(op.results[0].type, TupleType)
     ):
         return values
-    if contract is Contract.MANUAL and walk.is_original and len(tensors) == 1 == len(op.results):
+    if contract is Contract.MANUAL and engine.is_original and len(tensors) == 1 == len(op.results):
         type_ = op.results[0].tensor
         if target == "SPMDFullToShardShape":
-            return [enter(walk, tensors[0], walk.shardings.get(op.operands[0].number), type_)]
+            return [enter(engine, tensors[0], engine.shardings.get(op.operands[0].number), type_)]
         boundary = op.shardings[0] if op.shardings else None
-        return [leave(walk, tensors[0], boundary, type_, nested=is_nested(boundary))]
+        return [leave(engine, tensors[0], boundary, type_, nested=is_nested(boundary))]
     effect = bool(op.attributes.get("has_side_effect", False))
     if contract is Contract.MANUAL or effect or types is None or len(tensors) != len(values):
-        return [walk.not_modelled(r.type, f"custom call '{target}'") for r in op.results]
+        return engine.refuse(op, f"custom call '{target}'")
     # one attribute of two spellings: the converter's and JAX's own
     config = op.attributes.get("mhlo.backend_config", op.attributes.get("backend_config"))
     key = (op.name, frozen_attributes(op.attributes, _MEANING), frozen(config))
     if contract is Contract.NORM:
-        flat = _norm(walk, op, tensors, types, key)
+        flat = _norm(engine, op, tensors, types, key)
     else:
-        flat = _rows(walk, tensors, types, key, _row_rank(contract, tensors))
+        flat = _rows(engine, tensors, types, key, _row_rank(contract, tensors))
     if isinstance(op.results[0].type, TupleType):
         return [TupleVal(tuple(flat))]
     return flat
@@ -122,7 +118,7 @@ def _flat_types(op: Op) -> list[TensorType] | None:
     return types if types and len(types) == len(elements) else None
 
 
-def _row_rank(contract: Contract | RowContract | None, values: Sequence[Val]) -> int | None:
+def _row_rank(contract: Contract | RowContract | None, values: Sequence[Any]) -> int | None:
     """How many dimensions of the first operand make a row; None for all."""
     if isinstance(contract, RowContract):
         return contract.row_rank if values and values[0].type.rank >= contract.row_rank else None
@@ -132,8 +128,8 @@ def _row_rank(contract: Contract | RowContract | None, values: Sequence[Val]) ->
 
 
 def _rows(
-    walk: Walk, values: Sequence[Val], types: Sequence[TensorType], key: object, row_rank: int | None
-) -> list[AnyVal]:
+    engine: Engine, values: Sequence[Any], types: Sequence[TensorType], key: object, row_rank: int | None
+) -> list[Any]:
     batch: tuple[int, ...] = ()
     if row_rank is not None:
         batch = values[0].type.shape[: values[0].type.rank - row_rank]
@@ -142,42 +138,42 @@ def _rows(
             batch = ()
     operands = []
     for value in values:
-        read = walk.builder.moved(value.type.shape, names("i", value.type.rank))
+        read = engine.builder.moved(value.type.shape, names("i", value.type.rank))
         operands.append(RowOperand(value, read, value.type.rank - len(batch)))
-    reads = [walk.builder.moved(type_.shape, names("i", type_.rank)) for type_ in types]
+    reads = [engine.builder.moved(type_.shape, names("i", type_.rank)) for type_ in types]
     shapes = tuple(value.type.shape[len(batch) :] for value in values)
-    return relate_rows(walk, (key, shapes), operands, batch, types, reads)
+    return engine.rows((key, shapes), operands, batch, types, reads)
 
 
-def _norm(walk: Walk, op: Op, values: Sequence[Val], types: Sequence[TensorType], key: object) -> list[AnyVal]:
+def _norm(engine: Engine, op: Op, values: Sequence[Any], types: Sequence[TensorType], key: object) -> list[Any]:
     """A normalisation along one dimension: its lines are rows, the scale and the epsilon belong to every row."""
     operand, *shared = values
     rank, axis = operand.type.rank, int(str(op.attributes["backend_config"]))
     batch = [n for k, n in enumerate(operand.type.shape) if k != axis]
     outputs = names("i", rank - 1)
     outputs.insert(axis, f"i{rank - 1}")
-    operands = [RowOperand(operand, walk.builder.moved([*batch, operand.type.shape[axis]], outputs), 1)]
+    operands = [RowOperand(operand, engine.builder.moved([*batch, operand.type.shape[axis]], outputs), 1)]
     for value in shared:
         shape = [*batch, *value.type.shape]
         inner = [f"i{len(batch) + k}" for k in range(value.type.rank)]
-        operands.append(RowOperand(value, walk.builder.moved(shape, inner), value.type.rank))
+        operands.append(RowOperand(value, engine.builder.moved(shape, inner), value.type.rank))
     line = [f"i{k}" for k in range(rank) if k != axis]
-    reads = [walk.builder.moved(types[0].shape, [*line, f"i{axis}"])]
-    return relate_rows(walk, (key, operand.type.shape[axis]), operands, batch, types, reads)
+    reads = [engine.builder.moved(types[0].shape, [*line, f"i{axis}"])]
+    return engine.rows((key, operand.type.shape[axis]), operands, batch, types, reads)
 
 
-def relate_tuple(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
+def relate_tuple(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     return [TupleVal(tuple(values))]
 
 
-def relate_get_tuple_element(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
+def relate_get_tuple_element(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     value = values[0]
     if not isinstance(value, TupleVal):
-        return [walk.not_modelled(op.results[0].type, "a tuple of unknown content")]
+        return [engine.not_modelled(op.results[0].type, "a tuple of unknown content")]
     return [value.elements[int(op.attributes["index"])]]
 
 
-def relate_token(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
+def relate_token(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     return [TokenVal()]
 
 

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..read.ir import Op
-from ..relate.rows import RowOperand, relate_rows
-from ..relate.value import AnyVal, Val
+from .engine import Engine, RowOperand, is_tensor
 from .order_maps import ROWS
 
-if TYPE_CHECKING:
-    from ..relate.walk import Walk
 
-
-def relate_row_op(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
+def relate_row_op(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     """An op that treats rows by themselves."""
-    rows = ROWS[op.name](walk.builder, op)
-    operands = [value for value in values if isinstance(value, Val)]
-    if isinstance(rows, str) or len(operands) < len(values):
-        return [walk.not_modelled(r.type, rows if isinstance(rows, str) else f"op '{op.name}'") for r in op.results]
-    read = [RowOperand(operands[number], rel, rank) for number, rel, rank in rows.operands]
-    return relate_rows(walk, rows.key, read, rows.batch, [result.tensor for result in op.results], rows.reads)
+    rows = ROWS[op.name](engine.builder, op)
+    if isinstance(rows, str) or not all(map(is_tensor, values)):
+        return engine.refuse(op, rows if isinstance(rows, str) else f"op '{op.name}'")
+    read = [RowOperand(values[number], rel, rank) for number, rel, rank in rows.operands]
+    return engine.rows(rows.key, read, rows.batch, [result.tensor for result in op.results], rows.reads)
 
 
 RELATIONS = dict.fromkeys(ROWS, relate_row_op)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..evaluate.machine import Machine
     from ..evaluate.regions import Evaluation
     from ..read.ir import Op
-    from ..relate.walk import Walk
+    from .engine import Engine
 
 
 class Theory(enum.Enum):
@@ -22,6 +22,14 @@ class Theory(enum.Enum):
     EXACT = "exact"
     REASSOCIATED = "reassociated"
     REAL = "real"
+
+
+_ORDER = {theory: number for number, theory in enumerate(Theory)}
+
+
+def strongest(theories: Iterable[Theory]) -> Theory:
+    """The theory that a conclusion from all of them needs."""
+    return max(theories, key=_ORDER.__getitem__, default=Theory.EXACT)
 
 
 class Family(enum.Enum):
@@ -40,7 +48,7 @@ class Family(enum.Enum):
 
 
 Evaluate = Callable[["Machine", "Op", list[Any]], "list[Any] | Evaluation"]
-Relate = Callable[["Walk", "Op", list[Any]], list[Any]]
+Relate = Callable[["Engine", "Op", list[Any]], list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +56,9 @@ class OpRecord:
     """One op: the attributes that bear meaning, how it relates, how it evaluates, and its line in the op table.
 
     `evaluate(machine, op, operands)` takes and returns numpy arrays with a leading device axis; control flow is a
-    generator that yields the regions it wants run. `relate(walk, op, values)` takes and returns relational values; an
-    op without one is opaque to the prover and is reported as UNSUPPORTED, never skipped. An attribute that is neither
-    in `attributes` nor in `ignored` makes the op UNSUPPORTED.
+    generator that yields the regions it wants run. `relate(engine, op, values)` takes and returns relational values,
+    for the prover and for the certificate checker; an op without one is reported as UNSUPPORTED, never skipped. An
+    attribute that is neither in `attributes` nor in `ignored` makes the op UNSUPPORTED.
     """
 
     name: str

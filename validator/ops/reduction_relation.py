@@ -3,78 +3,77 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..read.ir import Op, TensorType
-from ..relate.atoms import AtomKind
-from ..relate.ordered import constant_start, relate_ordered, relate_windows
-from ..relate.rows import RowOperand, relate_rows
-from ..relate.selecting import relate_selected
-from ..relate.sums import sum_over
-from ..relate.value import AnyVal, Val
 from ..relation.build import names
 from .annotations import ANNOTATIONS
+from .engine import Engine, RowOperand
 from .keys import region_key
 from .monoid import Monoid, monoid_of_region
 from .reduction_maps import reduce_read, reduced_lines, window, window_read
 
-if TYPE_CHECKING:
-    from ..relate.walk import Walk
 
-
-def relate_reduce(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
+def relate_reduce(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     count = len(values) // 2
     operands, inits = values[:count], values[count:]
     monoid = monoid_of_region(op.regions[0])
-    if count == 1 and monoid is not None and starts_neutral(walk, inits[0], monoid):
-        rel = reduce_read(walk.builder, op)
-        return [sum_over(walk, operands[0], rel, monoid, op.results[0].tensor, steps=_steps(inits[0]))]
-    return _reduce_rows(walk, op, operands, inits)
+    steps = start_steps(engine, inits[0], monoid) if count == 1 else None
+    if monoid is not None and steps is not None:
+        rel = reduce_read(engine.builder, op)
+        return [engine.sum_over(operands[0], rel, monoid, op.results[0].tensor, steps=steps)]
+    return _reduce_rows(engine, op, operands, inits)
 
 
-def _reduce_rows(walk: Walk, op: Op, operands: list[Val], inits: list[Val]) -> list[AnyVal]:
+def _reduce_rows(engine: Engine, op: Op, operands: list[Any], inits: list[Any]) -> list[Any]:
     """Any reducer: equal rows in the same order, and equal starts, give equal results."""
     key = region_key(op.regions[0], ANNOTATIONS)
     if key is None:
-        return [walk.not_modelled(r.type, f"reducer of '{op.name}' that reads outer values") for r in op.results]
-    batch, line, row_rank = reduced_lines(walk.builder, op)
+        return engine.refuse(op, f"reducer of '{op.name}' that reads outer values")
+    batch, line, row_rank = reduced_lines(engine.builder, op)
     types = [result.tensor for result in op.results]
-    ordered = relate_ordered(walk, op.regions[0], (op.name, key), operands, inits, line, row_rank, types)
+    ordered = engine.in_order("reduce", op.regions[0], (op.name, key), operands, inits, line, row_rank, types)
     if ordered is not None:
         return ordered
     rows = [RowOperand(value, line, row_rank) for value in operands]
-    rows.extend(RowOperand(value, walk.builder.moved(batch, []), 0) for value in inits)
-    reads = [walk.builder.moved(result.tensor.shape, names("i", len(batch))) for result in op.results]
-    return relate_rows(walk, (op.name, key), rows, batch, types, reads)
+    rows.extend(RowOperand(value, engine.builder.moved(batch, []), 0) for value in inits)
+    reads = [engine.builder.moved(result.tensor.shape, names("i", len(batch))) for result in op.results]
+    return engine.rows((op.name, key), rows, batch, types, reads)
 
 
-def starts_neutral(walk: Walk, init: Val, monoid: Monoid) -> bool:
-    """Whether the start value is the reducer's neutral element everywhere; StableHLO leaves anything else open."""
-    neutral = monoid.neutral(init.type.dtype)
+def start_steps(engine: Engine, init: Any, monoid: Monoid | None) -> int | None:
+    """How many steps of summation a reduction from here takes; None where it does not start from the neutral element.
+
+    StableHLO leaves such a reduction open. A start of -0.0 is one step more: with it, a sum of nothing but -0.0 is
+    another zero.
+    """
+    if monoid is None or not init.pieces or init.monoid is not None:
+        return None
+    neutral, steps = monoid.neutral(init.type.dtype), 1
+    if neutral is None:
+        return None
     for piece in init.pieces:
-        if piece.atom.kind is AtomKind.INTEGER:
-            if walk.store.constant_range(piece.rel) != (neutral,):
-                return False
-        elif piece.atom.kind is not AtomKind.CONSTANT or piece.atom.arity or piece.atom.data != neutral:
-            return False
-    return bool(init.pieces) and init.is_view
+        if engine.is_integer(piece.atom):
+            if engine.store.constant_range(piece.rel) != (neutral,):
+                return None
+        elif engine.number_of(piece.atom) != neutral:
+            return None
+        elif neutral == 0:
+            steps = 2
+    return steps
 
 
-def _steps(init: Val) -> int:
-    """One step of summation; one more for a start of -0.0, with which a sum of nothing but -0.0 is another zero."""
-    return 2 if any(piece.atom.kind is AtomKind.CONSTANT and piece.atom.data == 0 for piece in init.pieces) else 1
-
-
-def relate_reduce_window(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
+def relate_reduce_window(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     monoid = monoid_of_region(op.regions[0])
     types = [result.tensor for result in op.results]
-    if len(values) == 2 and monoid is not None and starts_neutral(walk, values[1], monoid):
-        rel = window_read(walk.builder, op)
-        return [sum_over(walk, values[0], rel, monoid, types[0], steps=_steps(values[1]))]
-    return _windows_by_place(walk, op, values, types)
+    steps = start_steps(engine, values[1], monoid) if len(values) == 2 else None
+    if monoid is not None and steps is not None:
+        rel = window_read(engine.builder, op)
+        return [engine.sum_over(values[0], rel, monoid, types[0], steps=steps)]
+    return _windows_by_place(engine, op, values, types)
 
 
-def _windows_by_place(walk: Walk, op: Op, values: list[Val], types: list[TensorType]) -> list[AnyVal]:
+def _windows_by_place(engine: Engine, op: Op, values: list[Any], types: list[TensorType]) -> list[Any]:
     """Any reducer: windows with the same elements at the same places."""
     region, key = op.regions[0], region_key(op.regions[0], ANNOTATIONS)
     rank, count = types[0].rank, len(values) // 2
@@ -85,32 +84,35 @@ def _windows_by_place(walk: Walk, op: Op, values: list[Val], types: list[TensorT
     places = {name: f"i{rank + position}" for position, name in enumerate(hidden)}
     text = [re.sub(r"(?<![A-Za-z_])k\d+\b", lambda found: places[found.group()], condition) for condition in where]
     extents = [sizes[k] for k in wide]
-    inside = walk.builder.linked([*types[0].shape, *extents], inner, text)
+    inside = engine.builder.linked([*types[0].shape, *extents], inner, text)
     if key is not None:
         full_key = (op.name, key, sizes)
-        made = relate_windows(walk, region, full_key, values[:count], values[count:], inside, extents, types)
+        given = values[:count], values[count:]
+        made = engine.in_order("window", region, full_key, *given, inside, extents, types)
         if made is not None:
             return made
-    return [walk.not_modelled(type_, f"'{op.name}' with this reducer or start value") for type_ in types]
+    return engine.refuse(op, f"'{op.name}' with this reducer or start value")
 
 
-def relate_select_and_scatter(walk: Walk, op: Op, values: list[Val]) -> list[AnyVal]:
+def relate_select_and_scatter(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     operand, source, init = values
     select, scatter = op.regions
     rank = operand.type.rank
     keys = region_key(select, ANNOTATIONS), region_key(scatter, ANNOTATIONS)
-    start = constant_start(walk, [init])
-    if None in keys or start is None:
-        return [walk.not_modelled(op.results[0].type, f"'{op.name}' that reads outer values or starts from data")]
     sizes = tuple(op.attributes.get("window_dimensions") or (1,) * rank)
     strides = op.attributes.get("window_strides") or (1,) * rank
     padding = op.attributes.get("padding")
     low = [int(padding[k][0]) if padding is not None else 0 for k in range(rank)]
     monoid = monoid_of_region(scatter)
-    if monoid is not None and not starts_neutral(walk, init, monoid):
+    if start_steps(engine, init, monoid) is None:
         monoid = None
     extents = list(zip(sizes, strides, low, strict=True))
-    return [relate_selected(walk, (op.name, keys, start.key, sizes), operand, source, init, extents, monoid)]
+    found = None
+    if None not in keys:
+        found = engine.in_order("selected", (op.name, keys, sizes), operand, source, init, extents, monoid)
+    if found is None:
+        return engine.refuse(op, f"'{op.name}' that reads outer values or starts from data")
+    return [found]
 
 
 RELATIONS = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..read.attributes import ScatterDims
 from ..read.ir import TensorType
-from ..relation.build import Builder, affine, box_constraints, names
+from ..relation.build import Builder, affine, box_constraints, names, passing
 
 if TYPE_CHECKING:
     from ..relation.objects import Rel
@@ -63,3 +63,21 @@ def landing(builder: Builder, dims: ScatterDims, operand: TensorType, updates: T
     source = [*device, *names("i", len(shape)), *index]
     target = [*device, *(affine(terms) for terms in outputs)]
     return builder.store.rel(f"{{[{','.join(source)}] -> [{','.join(target)}] : {' and '.join(where) or '1 = 1'}}}")
+
+
+def spread(builder: Builder, lands: Rel, index: Rel, count: int) -> tuple[Rel, Rel]:
+    """({o -> [u, g]}, {g -> g}): the updates u that land on o, where {u -> [n, g]} gives their indices n.
+
+    `lands` is {[u, n] -> o}; the first `count` coordinates that `index` gives are n, the others are those of guards.
+    Both sides are functions of the set of all (u, o, g), which keeps the updates apart that land on one element.
+    """
+    store = builder.store
+    extra = index.arity_out - count
+    keep = passing(store, extra)
+    placed = store.compose(store.pair(store.identity_on(store.domain(index)), index), store.side_by_side(lands, keep))
+    u, o, g = names("u", index.arity_in), names("o", placed.arity_out - extra), names("g", extra)
+    every = store.range(store.pair(store.identity_on(store.domain(placed)), placed))
+    whole = ",".join([*u, *o, *g])
+    points = store.restrict(store.rel(f"{{[{whole}] -> [{','.join(o)}]}}"), every)
+    updates = store.restrict(store.rel(f"{{[{whole}] -> [{','.join([*u, *g])}]}}"), every)
+    return store.compose(store.reverse(points), updates), keep

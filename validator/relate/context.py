@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..ops.integers import exact_integers
+from ..ops.integers import whole_number
 from ..ops.monoid import Monoid
 from ..ops.record import Theory
 from ..read.ir import DType
@@ -62,7 +62,7 @@ class Context:
     """Definitions with the pieces that share atoms with them, in which they are not found: layers repeat these."""
     rows: dict[Hashable, list[Any]] = field(default_factory=dict)
     """Named row operations by op, attributes and operand atoms."""
-    expansions: dict[int, tuple[Piece, ...] | None] = field(default_factory=dict)
+    expansions: dict[Atom, tuple[Piece, ...] | None] = field(default_factory=dict)
     layouts: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Rel]] = field(default_factory=dict)
     """By logical and local shape: the layouts that parameters and results have, as guesses for other values."""
     loops: list[tuple[Any, dict[int, tuple[int, int]]]] = field(default_factory=list)
@@ -134,16 +134,13 @@ class Context:
 
         Floats that are exactly representable integers (but not -0.0) are INT[n], so that masks and counts unify.
         """
+        integer = whole_number(dtype, value)
+        if integer is not None:
+            return self.atoms.integer(dtype), integer
         if dtype.is_complex:
-            key, number = value.tobytes(), complex(value)
-            return self.atoms.make(AtomKind.CONSTANT, dtype, 0, key, label=str(number), data=number), None
-        number = float(value)
-        if dtype.is_float:
-            integral = np.isfinite(number) and number == int(number) and not (number == 0 and np.signbit(number))
-            if not integral or abs(number) > exact_integers(dtype):
-                # the value decides, however wide it came; the bits do for NaN, whose payloads tell
-                key = value.tobytes() if np.isnan(number) else np.float64(number).tobytes()
-                atom = self.atoms.make(AtomKind.CONSTANT, dtype, 0, key, label=f"{number:g}", data=number)
-                return atom, None
-            return self.atoms.integer(dtype), int(number)
-        return self.atoms.integer(dtype), int(value)
+            key, number, label = value.tobytes(), complex(value), str(complex(value))
+        else:
+            # the value decides, however wide it came; the bits do for NaN, whose payloads tell
+            number = float(value)
+            key, label = value.tobytes() if np.isnan(number) else np.float64(number).tobytes(), f"{number:g}"
+        return self.atoms.make(AtomKind.CONSTANT, dtype, 0, key, label=label, data=number), None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..course import Advanced, Course, Phase, Proved
 from ..ops.devices import asks_for_devices, both_on_devices
+from ..ops.manual_relation import is_inside
 from ..ops.record import Theory
 from ..read.errors import ReadError, ReadErrorKind
 from ..read.ir import Op, Program
@@ -22,7 +23,6 @@ from .atoms import Atom, AtomKind
 from .bridge import Bridge
 from .context import Context
 from .departure import departure
-from .manual import is_inside
 from .outputs import Comparison, compare_result
 from .reals import Reals
 from .trace import Trace

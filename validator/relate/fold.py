@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 from ..ops.integers import index_function
 from ..ops.monoid import Monoid
 from ..ops.record import Theory
+from ..ops.values import gathered, restricted
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .context import Definition
 from .lift import doubled, find, lift
-from .moves import gathered, restricted
 from .splitting import split
 from .value import Piece, Val, strongest
 

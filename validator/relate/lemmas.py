@@ -142,14 +142,14 @@ LEMMAS = (
         "what is read at an unknown integer e[x] is the sum over t of what is read at t, guarded by e[x] = t",
         "t runs over the whole range of e's type, or over what is known to hold e[x]",
         Theory.EXACT,
-        "relate/guards.py",
+        "ops/guarded.py",
     ),
     Lemma(
         "indices in bounds",
         "an unknown index of the original lies in the range in which it is not clamped",
         "the assumption `indices-in-bounds` is asked for; the verdict prints it",
         Theory.EXACT,
-        "ops/indexing_relation.py",
+        "ops/guarded.py",
     ),
     Lemma(
         "row congruence",
@@ -191,7 +191,7 @@ LEMMAS = (
         "the result of a branching op is, element by element, the value of the branch that the index chooses",
         "devices that exchange data in a branch choose alike",
         Theory.EXACT,
-        "relate/branches.py",
+        "ops/control_relation.py",
     ),
     Lemma(
         "loop induction",
@@ -205,7 +205,7 @@ LEMMAS = (
         "a carried integer lies in [c, n − 1] inside the body",
         "it starts at c, grows by a positive step and the condition is that it is less than n",
         Theory.EXACT,
-        "relate/loops.py",
+        "ops/control_relation.py",
     ),
     Lemma(
         "loop unrolling",
@@ -219,7 +219,7 @@ LEMMAS = (
         "a manual region's operand is, on each device, the shard that the boundary's sharding names",
         "the sharding's manual axes and the shapes agree",
         Theory.EXACT,
-        "relate/manual.py",
+        "ops/manual_relation.py",
     ),
     Lemma(
         "leaving",
@@ -227,7 +227,7 @@ LEMMAS = (
         "all devices that hold x are proved to hold the same; out of a nested region each device's value is "
         "that of the device that differs from it in nothing but the axes of the inner region",
         Theory.EXACT,
-        "relate/manual.py",
+        "ops/manual_relation.py",
     ),
 )
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..ops.record import Theory
+from ..ops.values import gathered
 from ..read.ir import DType, TensorType
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .context import Candidate, Meeting
-from .moves import gathered
 from .value import Piece, Val, strongest
 
 if TYPE_CHECKING:

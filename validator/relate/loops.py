@@ -4,25 +4,24 @@ Lemma *loop induction*: let the original's loop carry u_1 … u_n and the device
 through H_k holds for the initial values, and from v_k = u_k through H_k at the start of an iteration it follows that
 the conditions are equal on every device and that it holds at the end, then both loops run equally often and it holds
 for the results. H_k is a guess (from shardings, from the initial values, or replicated); the three checks prove.
-Lemma *counter range*: a carried integer that starts at c, grows by a positive step and is tested by `i < n` lies in
-[c, n-1] inside the body. A loop that only the partitioned program has is unrolled if its trips are known.
+A loop that only the partitioned program has is unrolled if its trips are known.
 Theory: exact, plus what the checks need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..ops.control_relation import counter_range, varying
+from ..ops.manual_relation import is_inside, lifted
 from ..ops.record import Theory
-from ..read.attributes import Comparison as Direction
 from ..read.ir import Op, TensorType
 from ..relation.layout import layout, regions
 from ..relation.store import Rel
 from .atoms import Atom, AtomKind
 from .guesses import layouts_by_shape
-from .manual import is_inside, lifted
 from .outputs import compare_values
 from .value import AnyVal, Piece, Val, strongest
 
@@ -55,24 +54,9 @@ class Loop:
     results: tuple[Atom, ...]
 
 
-def relate_loop(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
+def relate_loop(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
     """A while loop of either program."""
-    if any(not isinstance(value, Val) for value in values):
-        return _refuse(walk, op, "a loop that carries tokens or tuples")
-    initial = [value for value in values if isinstance(value, Val)]
-    if walk.is_original:
-        return _original(walk, op, initial)
-    return _device(walk, op, initial)
-
-
-def _refuse(walk: Walk, op: Op, construct: str) -> list[AnyVal]:
-    return [walk.not_modelled(result.type, construct) for result in op.results]
-
-
-def varying(op: Op) -> tuple[int, ...]:
-    """Positions of carried values that the body does not simply hand on."""
-    body = op.regions[1]
-    return tuple(k for k, (a, r) in enumerate(zip(body.arguments, body.results, strict=True)) if a.number != r.number)
+    return _original(walk, op, initial) if walk.is_original else _device(walk, op, initial)
 
 
 def _original(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
@@ -90,10 +74,10 @@ def _original(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
         if loop is None and walk.inner is not None and walk.builder is not walk.inner:
             # the body asks for the devices, though nothing that comes in does
             walk.builder = walk.inner
-            initial = [value for value in (lifted(walk, v, walk.inner) for v in initial) if isinstance(value, Val)]
+            initial = [lifted(walk, value) for value in initial]
             shared = [_shared_along(walk, value) for value in initial]
         elif loop is None:
-            return _refuse(walk, op, "a loop that carries tokens or tuples")
+            return walk.refuse(op, "a loop that carries tokens or tuples")
         else:
             everywhere = _shared_along(walk, loop.condition)
             kept = [s & everywhere for s in shared]
@@ -121,8 +105,12 @@ def _walked(
     for k, value in zip(carried, values, strict=True):
         arguments[k] = value
     condition = _region(walk, op, 0, arguments)[0]
-    single = [k for k in carried if not initial[k].type.rank and len(shared[k]) == len(walk.mesh.sizes)]
-    counters = _counter_ranges(op, carried, atoms, initial, condition, walk, single)
+    single = {
+        k: atom
+        for k, atom in zip(carried, atoms, strict=True)
+        if not initial[k].type.rank and len(shared[k]) == len(walk.mesh.sizes)
+    }
+    counters = _counter_ranges(walk, op, single, initial, condition)
     with walk.context.bounded(counters):
         body = _region(walk, op, 1, [_in_body(walk, value, counters) for value in arguments])
     inside = {is_inside(value) for value in (condition, *(body[k] for k in carried), *(initial[k] for k in carried))}
@@ -187,61 +175,15 @@ def _in_body(walk: Walk, value: AnyVal, counters: dict[int, tuple[int, int]]) ->
 
 
 def _counter_ranges(
-    op: Op,
-    carried: Sequence[int],
-    atoms: Sequence[Atom],
-    initial: Sequence[Val],
-    condition: AnyVal,
-    walk: Walk,
-    single: Sequence[int],
+    walk: Walk, op: Op, carried: Mapping[int, Atom], initial: Sequence[Val], condition: AnyVal
 ) -> dict[int, tuple[int, int]]:
     """By atom number: the range inside the body of each counter that lemma *counter range* applies to.
 
-    `single` are the positions of carried values that are one element on all devices: the test of one of several
-    elements says nothing of the others.
+    `carried` are those values that are one element on all devices: the test of one of several elements says nothing of
+    the others.
     """
-    if not isinstance(condition, Val) or len(condition.pieces) != 1:
-        return {}
-    test = condition.pieces[0].atom
-    operation = walk.operation_of(test) if test.kind is AtomKind.LIFT else None
-    if operation is None or operation[0] != "stablehlo.compare" or len(test.operands) != 2:
-        return {}
-    if operation[1].get("comparison_direction") is not Direction.LT:
-        return {}
-    counter, limit = test.operands
-    if counter not in atoms or limit.kind is not AtomKind.CONSTANT or not isinstance(limit.data, tuple):
-        return {}
-    position = carried[atoms.index(counter)]
-    if position not in single or not counter.dtype.is_integer:
-        return {}
-    start = walk.store.constant_range(initial[position].pieces[0].rel)
-    if (
-        initial[position].pieces[0].atom.kind is not AtomKind.INTEGER
-        or start is None
-        or len(initial[position].pieces) > 1
-    ):
-        return {}
-    step = _step(op, position)
-    high = int(limit.data[1]) - 1
-    if step is None or step <= 0 or high + step > counter.dtype.integer_range[1] or start[0] > high:
-        return {}
-    return {counter.number: (start[0], high)}
-
-
-def _step(op: Op, position: int) -> int | None:
-    """What the body adds to a carried value in every iteration, if it is `argument + constant`."""
-    body = op.regions[1]
-    definitions = {result.number: inner for inner in body.ops for result in inner.results}
-    add = definitions.get(body.results[position].number)
-    if add is None or add.name != "stablehlo.add":
-        return None
-    others = [operand for operand in add.operands if operand.number != body.arguments[position].number]
-    if len(others) != 1:
-        return None
-    constant = definitions.get(others[0].number)
-    if constant is None or constant.name != "stablehlo.constant":
-        return None
-    return int(constant.attributes["value"].reshape(-1)[0])
+    found = counter_range(walk, op, carried, initial, condition) if isinstance(condition, Val) else None
+    return {} if found is None else {found[0].number: found[1]}
 
 
 def _device(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:

@@ -22,11 +22,11 @@ import numpy as np
 from ..ops.choosers import Laws, absorbs, laws_of
 from ..ops.record import Theory
 from ..ops.sequence_maps import Sequences, collected, restricted_to, row_elements, together
+from ..ops.values import piecewise
 from ..read.ir import Region, TensorType
 from ..relation.build import names
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
-from .moves import piecewise
 from .sequences import matching
 from .value import AnyVal, Piece, Val, strongest
 

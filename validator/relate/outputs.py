@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..ops.guarded import split_guarded
 from ..ops.record import Theory
+from ..ops.values import as_sum, gathered, read_through
 from ..relation.store import Dom, Rel
 from .atoms import Atom
 from .fold import resolve
-from .guards import split_guarded
-from .moves import as_sum, gathered, read_through
 from .value import Piece, Val, strongest
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _allowed(walk: Walk, value: Val) -> Val:
         return value
     pieces = []
     for piece in value.pieces:
-        guards, count, rel = split_guarded(piece)
+        guards, count, rel = split_guarded(walk, piece)
         position = count
         for guard in guards:
             width = guard.arity + 1

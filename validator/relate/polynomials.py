@@ -21,6 +21,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..ops.monoid import Monoid
+from ..ops.values import gathered
 from ..read.ir import DType
 from ..relation.build import names
 from ..relation.store import Dom, Rel
@@ -28,7 +29,6 @@ from .atoms import Atom, AtomKind
 from .context import Context, Definition
 from .fold import invariant_choice
 from .forms import Factors, Form, NoFormError, factors_of, matched, offsets_of, restricted, role_of
-from .moves import gathered
 from .sums import counted
 from .value import Piece
 

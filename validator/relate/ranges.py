@@ -15,7 +15,6 @@ from ..read.attributes import Comparison
 from ..read.ir import TensorType
 from ..relation.store import Rel
 from .atoms import Atom, AtomKind
-from .moves import restricted
 from .value import Piece, Val, strongest
 
 if TYPE_CHECKING:
@@ -98,13 +97,8 @@ _NEVER_AND_ALWAYS = {
 }
 
 
-def decided(
-    walk: Walk, direction: Comparison, first: Val, second: Val, type_: TensorType
-) -> tuple[Val, tuple[Val, Val] | None] | None:
-    """The comparison where bounds decide it, and both operands on the other points (None where no point is left).
-
-    None where no point is decided. Both operands are views of integers.
-    """
+def decided(walk: Walk, direction: Comparison, first: Val, second: Val, type_: TensorType) -> Val | None:
+    """The comparison of two views of integers where bounds decide it; None where no point is decided."""
     if direction not in _NEVER_AND_ALWAYS or not (first.is_view and second.is_view):
         return None
     if first.has_guards or second.has_guards or not first.type.dtype.is_integer:
@@ -128,7 +122,4 @@ def decided(
         return None
     walk.context.used("bounded integer")
     domain = store.set_minus(store.set_meet(first.domain, second.domain), rest)
-    known = Val(type_, tuple(pieces), domain, theory=strongest([first.theory, second.theory]))
-    if store.set_empty(rest):
-        return known, None
-    return known, (restricted(walk, first, rest), restricted(walk, second, rest))
+    return Val(type_, tuple(pieces), domain, theory=strongest([first.theory, second.theory]))

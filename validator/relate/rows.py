@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..ops.engine import RowOperand
 from ..read.ir import TensorType
 from ..relation.build import names
 from ..relation.store import Dom, Rel
@@ -21,15 +22,6 @@ from .value import AnyVal, Piece, Val, strongest
 
 if TYPE_CHECKING:
     from .walk import Walk
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RowOperand:
-    """One operand: `read` relates (device, batch index, row index) to its points; `row_rank` dimensions make a row."""
-
-    value: Val
-    read: Rel
-    row_rank: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

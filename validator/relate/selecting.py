@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 from ..ops.monoid import Monoid
 from ..ops.record import Theory
 from ..ops.sequence_maps import Letters, Sequences, restricted_to
+from ..ops.values import gathered, without_constant
 from ..read.ir import TensorType
 from ..relation.build import affine, names
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
-from .moves import gathered, without_constant
+from .ordered import constant_start
 from .sequences import matching
 from .value import Piece, Val, strongest
 
@@ -36,9 +37,15 @@ def relate_selected(
     init: Val,
     window: Sequence[tuple[int, int, int]],
     monoid: Monoid | None,
-) -> Val:
-    """`window` gives size, stride and low padding by dimension; `monoid` is the scatter's, if `init` is its neutral."""
-    store = walk.store
+) -> Val | None:
+    """`window` gives size, stride and low padding by dimension; `monoid` is the scatter's, if `init` is its neutral.
+
+    None where the start is no constant.
+    """
+    start = constant_start(walk, [init])
+    if start is None:
+        return None
+    store, key = walk.store, (key, start.key)
     operand = walk.close(operand, f"operand of '{walk.op_name}'")
     source = walk.close(source, f"source of '{walk.op_name}'")
     type_ = operand.type
@@ -47,9 +54,7 @@ def relate_selected(
     neutral = monoid.neutral(type_.dtype) if monoid is not None else None
     sources = source.pieces
     if neutral is not None:
-        sources = tuple(
-            rest for piece in source.pieces if (rest := without_constant(store, piece, neutral)) is not None
-        )
+        sources = tuple(rest for piece in source.pieces if (rest := without_constant(walk, piece, neutral)) is not None)
         left_out = any(rest is not piece for rest, piece in zip(sources, source.pieces, strict=False))
         if (left_out or len(sources) < len(source.pieces)) and not (monoid and monoid.reorders_exactly(type_.dtype)):
             theory = strongest([theory, Theory.REASSOCIATED])

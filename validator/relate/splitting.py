@@ -7,14 +7,13 @@ reassociated; exact for integers and for what may be combined in any order. Of o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..ops.elementwise_relation import cancels
 from ..ops.monoid import Monoid
 from ..ops.record import Theory
-from ..relation.store import Rel
+from ..ops.values import gathered
 from .atoms import AtomKind
-from .moves import gathered
 from .value import Piece, Val, strongest
 
 if TYPE_CHECKING:
@@ -36,26 +35,11 @@ def split(walk: Walk, value: Val) -> Val | None:
     walk.limit_pieces(len(pieces))
     exact = monoid.reorders_exactly(value.type.dtype)
     theory = value.theory if exact else strongest([value.theory, Theory.REASSOCIATED])
-    merged = gathered(walk.store, pieces, monoid.idempotent)
-    if not exact and cancels(walk, pieces, merged):
+    if not exact and cancels(walk, pieces):
         return None
+    merged = gathered(walk.store, pieces, monoid.idempotent)
     walk.context.used("splitting")
     return Val(value.type, merged, value.domain, monoid, value.levels + 1, theory)
-
-
-def cancels(walk: Walk, pieces: Sequence[Piece], merged: Sequence[Piece]) -> bool:
-    """Whether elements are no longer there when all are put together: x − x is not 0 for what is infinite."""
-    before, after = _read(walk, pieces), _read(walk, merged)
-    return any(number not in after or not walk.store.equal(rel, after[number]) for number, rel in before.items())
-
-
-def _read(walk: Walk, pieces: Sequence[Piece]) -> dict[int, Rel]:
-    """By atom number: all of its elements that are summed."""
-    found: dict[int, Rel] = {}
-    for piece in pieces:
-        number = piece.atom.number
-        found[number] = walk.store.union(found[number], piece.rel) if number in found else piece.rel
-    return found
 
 
 def _parts(walk: Walk, piece: Piece, monoid: Monoid) -> list[Piece] | None:

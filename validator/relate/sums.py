@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from ..ops.monoid import Monoid
 from ..ops.record import Theory
+from ..ops.values import as_sum, gathered, restricted
 from ..read.ir import DType, TensorType
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .fold import name_value, resolve
 from .lift import canonical_operand
-from .moves import as_sum, gathered, restricted
 from .value import Piece, Val, strongest
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..ops.guarded import Guarded
 from ..ops.record import Theory
 from ..ops.sequence_maps import Sequences, placed, replaced, restricted_to, update_sequences
+from ..ops.values import gathered
 from ..relation.store import Rel
 from .atoms import Atom, AtomKind
-from .guards import Guarded
-from .moves import gathered
 from .sequences import matching
 from .value import Piece, Val, strongest
 

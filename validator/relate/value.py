@@ -7,17 +7,19 @@ element at points of the domain that no piece reaches, and no element is counted
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from ..ops.engine import TokenVal, TupleVal
 from ..ops.monoid import Monoid
-from ..ops.record import Theory
+from ..ops.record import Theory, strongest
 from ..read.ir import TensorType
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
+
+__all__ = ["AnyVal", "Piece", "TokenVal", "TupleVal", "Val", "strongest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +62,4 @@ class Val:
         return any(piece.atom.kind is AtomKind.GUARD for piece in self.pieces)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TupleVal:
-    """The elements of a tuple-typed value."""
-
-    elements: tuple[Val | TokenVal | TupleVal, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TokenVal:
-    """An ordering token; it has no content to relate."""
-
-
 AnyVal = Val | TupleVal | TokenVal
-
-_ORDER = {Theory.EXACT: 0, Theory.REASSOCIATED: 1, Theory.REAL: 2}
-
-
-def strongest(theories: Sequence[Theory]) -> Theory:
-    """The theory that a conclusion from all of them needs."""
-    return max(theories, key=_ORDER.__getitem__, default=Theory.EXACT)

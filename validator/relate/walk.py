@@ -17,23 +17,24 @@ from ..evaluate.arithmetic import Native
 from ..evaluate.machine import Machine
 from ..evaluate.numbers import STORAGE
 from ..ops.devices import DEVICE_NUMBERS
+from ..ops.guarded import split_guarded
 from ..ops.integers import exact_integers
 from ..ops.keys import frozen_attributes
+from ..ops.manual_relation import enters, lifted
 from ..ops.monoid import Monoid
 from ..ops.record import OpRecord
 from ..ops.registry import RECORDS
+from ..ops.values import gathered
 from ..read.ir import DType, Op, Program, Region, TensorType, TokenType, TupleType, Type
 from ..read.shardings import Sharding
-from ..relation.build import Builder, names
+from ..relation.build import Builder, constant, names
 from ..relation.mesh import Mesh
 from ..relation.store import Dom, Rel, RelationLimitError
 from .atoms import Atom, AtomKind
 from .context import Context
+from .engine import Prover
 from .fold import complete_part, name_value, resolve
-from .guards import split_guarded
 from .lift import met
-from .manual import is_inside, lifted
-from .moves import gathered
 from .trace import Trace
 from .value import AnyVal, Piece, TokenVal, TupleVal, Val, strongest
 
@@ -61,7 +62,7 @@ class Origin:
 
 
 @dataclass(slots=True)
-class Walk:
+class Walk(Prover):
     """One program being walked."""
 
     context: Context
@@ -93,10 +94,6 @@ class Walk:
     _machines: dict[int, Machine] = field(default_factory=dict)
 
     # names and limits -----------------------------------------------------------------------------------------------
-
-    @property
-    def store(self):
-        return self.context.store
 
     @property
     def mesh(self) -> Mesh:
@@ -131,13 +128,9 @@ class Walk:
 
     # points ---------------------------------------------------------------------------------------------------------
 
-    def points(self, type_: TensorType) -> Dom:
-        return self.builder.points(type_.shape)
-
     def empty_tuple(self, domain: Dom) -> Rel:
         """{p -> []} on the domain."""
-        variables = ",".join(names("p", domain.arity))
-        return self.store.restrict(self.store.rel(f"{{[{variables}] -> []}}"), domain)
+        return constant(self.store, domain)
 
     def forget(self, rel: Rel) -> Rel:
         """{p -> []} on the relation's domain."""
@@ -150,17 +143,6 @@ class Walk:
     def leading_projection(self, rel: Rel, arity: int) -> Rel:
         """{(p, k) -> p} on the relation's domain."""
         return self.store.restrict(self.leading_map(rel.arity_in, arity), self.store.domain(rel))
-
-    def leading_map(self, count: int, arity: int) -> Rel:
-        variables = names("p", count)
-        return self.store.rel(f"{{[{','.join(variables)}] -> [{','.join(variables[:arity])}]}}")
-
-    def set_coordinate(self, domain: Dom, position: int, value: int) -> Rel | None:
-        """{p -> p with one coordinate set} if that stays inside the domain everywhere, else None."""
-        variables = names("p", domain.arity)
-        target = [str(value) if k == position else name for k, name in enumerate(variables)]
-        rel = self.store.restrict(self.store.rel(f"{{[{','.join(variables)}] -> [{','.join(target)}]}}"), domain)
-        return rel if self.store.set_subset(self.store.range(rel), domain) else None
 
     def counts_once(self, rel: Rel, inner: Rel) -> bool:
         """Whether no x is reached from one p through two different q (rel: p → q, inner: q → x)."""
@@ -189,8 +171,7 @@ class Walk:
         atom, integer = self.context.constant(dtype, np.asarray(value)[()])
         if integer is None:
             return Piece(atom, self.empty_tuple(domain))
-        variables = ",".join(names("p", domain.arity))
-        return Piece(atom, self.store.restrict(self.store.rel(f"{{[{variables}] -> [{integer}]}}"), domain))
+        return Piece(atom, constant(self.store, domain, integer))
 
     def integer_constant(self, number: int, type_: TensorType, domain: Dom) -> Val | None:
         """A small integer as a value of the type, None where the type does not hold it exactly."""
@@ -227,9 +208,11 @@ class Walk:
 
         Assumption *indices-in-bounds*: values of an unknown integer that put the index outside are excluded inputs.
         """
+        if not self.context.assume_in_bounds or not self.is_original:
+            return False
         store, changed = self.store, False
         for piece in index.pieces:
-            guards, count, rel = split_guarded(piece)
+            guards, count, rel = split_guarded(self, piece)
             if len(guards) != 1 or count != 1:
                 continue
             outside = store.dom(f"{{[n] : n < {low} or n > {high}}}")
@@ -358,7 +341,7 @@ class Walk:
         """What a region that was walked returns; inside a manual region everything is a device value."""
         values = [self.env[result.number] for result in region.results]
         if self.inner is not None and self.builder is self.inner:
-            return [lifted(self, value, self.inner) for value in values]
+            return [lifted(self, value) for value in values]
         return values
 
     def _relate(self, op: Op) -> list[AnyVal]:
@@ -372,8 +355,8 @@ class Walk:
         if self.inner is None:
             return self._relate_modelled(op, record, operands)
         outer = self.builder
-        if op.name in DEVICE_NUMBERS or any(is_inside(operand) for operand in operands):
-            operands = [lifted(self, operand, self.inner) for operand in operands]
+        if enters(op, operands):
+            operands = [lifted(self, operand) for operand in operands]
             self.builder = self.inner
         try:
             return self._relate_modelled(op, record, operands)

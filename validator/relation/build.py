@@ -39,6 +39,24 @@ def box_constraints(variables: Sequence[str], extents: Sequence[int]) -> list[st
     return [f"0 <= {name} < {extent}" for name, extent in zip(variables, extents, strict=True)]
 
 
+def leading(store: Any, count: int, arity: int) -> Rel:
+    """{p -> the first `arity` coordinates of p} for points of `count` coordinates."""
+    variables = names("p", count)
+    return store.rel(f"{{[{','.join(variables)}] -> [{','.join(variables[:arity])}]}}")
+
+
+def passing(store: Any, count: int) -> Rel:
+    """{x -> x} for tuples of `count` integers."""
+    inner = ",".join(names("g", count))
+    return store.rel(f"{{[{inner}] -> [{inner}]}}")
+
+
+def constant(store: Any, domain: Dom, *numbers: int) -> Rel:
+    """{p -> [numbers]} on the domain."""
+    variables = ",".join(names("p", domain.arity))
+    return store.restrict(store.rel(f"{{[{variables}] -> [{','.join(map(str, numbers))}]}}"), domain)
+
+
 class Builder:
     """Builds relations whose points carry the coordinates of one mesh."""
 

@@ -12,7 +12,9 @@ Outside of both, the axes that were not manual yet are copies, and leaving the o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -20,17 +22,19 @@ from ..read.ir import Op, TensorType
 from ..read.shardings import REDUCERS, Sharding, ShardingKind
 from ..relation.build import Builder
 from ..relation.layout import layout
-from ..relation.store import Rel
-from .moves import read_through
-from .value import AnyVal, Val
-
-if TYPE_CHECKING:
-    from .walk import Walk
+from ..relation.objects import Rel
+from .devices import DEVICE_NUMBERS
+from .engine import Engine, is_tensor
 
 
-def is_inside(value: AnyVal) -> bool:
+def is_inside(value: Any) -> bool:
     """Whether a value of the original has device coordinates."""
-    return isinstance(value, Val) and value.domain.arity > value.type.rank
+    return is_tensor(value) and value.domain.arity > value.type.rank
+
+
+def enters(op: Op, operands: Sequence[Any]) -> bool:
+    """Whether an op of the original computes device values."""
+    return op.name in DEVICE_NUMBERS or any(is_inside(operand) for operand in operands)
 
 
 def is_nested(sharding: Sharding | None) -> bool:
@@ -38,66 +42,68 @@ def is_nested(sharding: Sharding | None) -> bool:
     return sharding is not None and (sharding.kind is ShardingKind.MANUAL or "manual" in sharding.marked)
 
 
-def lifted(walk: Walk, value: AnyVal, inner: Builder) -> AnyVal:
+def lifted(engine: Engine, value: Any) -> Any:
     """A logical value that every device of a manual region holds whole, such as a constant."""
-    if not isinstance(value, Val) or is_inside(value):
+    if not is_tensor(value) or is_inside(value):
         return value
-    moved = read_through(walk, value, inner.local_identity(value.type.shape), value.type)
-    return Val(moved.type, moved.pieces, moved.domain, moved.monoid, moved.levels, moved.theory, known=value.known)
+    assert engine.inner is not None
+    moved = engine.read_through(value, engine.inner.local_identity(value.type.shape), value.type)
+    return replace(value, pieces=moved.pieces, domain=moved.domain)
 
 
-def enter(walk: Walk, value: Val, sharding: Sharding | None, type_: TensorType) -> AnyVal:
+def enter(engine: Engine, value: Any, sharding: Sharding | None, type_: TensorType) -> Any:
     """The device values of a logical value, or of an outer region's device values, at the boundary into a region."""
-    inner = walk.inner
+    inner = engine.inner
     if inner is None:
-        return walk.not_modelled(type_, "a manual region on one device")
-    rel = _boundary(walk, inner, value.type, sharding, type_)
+        return engine.not_modelled(type_, "a manual region on one device")
+    rel = _boundary(engine, inner, value.type, sharding, type_)
     if isinstance(rel, str):
-        outer, walk.builder = walk.builder, inner
-        unknown = walk.not_modelled(type_, rel)
-        walk.builder = outer
-        return unknown
+        outer, engine.builder = engine.builder, inner
+        try:
+            return engine.not_modelled(type_, rel)
+        finally:
+            engine.builder = outer
     if is_inside(value):
-        rel = walk.store.pair(walk.leading_map(rel.arity_in, len(inner.device)), rel)
-    walk.context.used("entering")
-    return read_through(walk, value, rel, type_)
+        rel = engine.store.pair(engine.leading_map(rel.arity_in, len(inner.device)), rel)
+    engine.used("entering")
+    return engine.read_through(value, rel, type_)
 
 
-def leave(walk: Walk, value: AnyVal, sharding: Sharding | None, type_: TensorType, *, nested: bool) -> AnyVal:
+def leave(engine: Engine, value: Any, sharding: Sharding | None, type_: TensorType, *, nested: bool) -> Any:
     """What device values are at the boundary out of a manual region: a logical value, or an outer region's values."""
-    inner, store = walk.inner, walk.store
+    inner, store = engine.inner, engine.store
     if inner is None:
-        return walk.not_modelled(type_, "a manual region on one device")
-    value = lifted(walk, value, inner)
-    if not isinstance(value, Val):
-        return walk.not_modelled(type_, "a manual region of tokens or tuples")
-    rel = _boundary(walk, inner, type_, sharding, value.type)
+        return engine.not_modelled(type_, "a manual region on one device")
+    value = lifted(engine, value)
+    if not is_tensor(value):
+        return engine.not_modelled(type_, "a manual region of tokens or tuples")
+    rel = _boundary(engine, inner, type_, sharding, value.type)
     if isinstance(rel, str):
-        return walk.not_modelled(type_, rel)
+        return engine.not_modelled(type_, rel)
     if nested:
-        holder = _own_holder(walk, inner, type_, sharding, value.type, rel)
+        holder = _own_holder(engine, inner, type_, sharding, value.type, rel)
         if holder is None:
-            return walk.not_modelled(type_, "a manual region's sharding with an irregular device order")
-        walk.context.used("leaving")
-        return read_through(walk, value, holder, type_)
-    if not value.is_view:
-        value = walk.close(value, "result of a manual region")
+            return engine.not_modelled(type_, "a manual region's sharding with an irregular device order")
+        engine.used("leaving")
+        return engine.read_through(value, holder, type_)
+    if value.monoid is not None:
+        value = engine.close(value, "result of a manual region")
     holder = store.lexmin(store.reverse(rel))
     # every device's own copy against the one that stands for all
     chosen = store.compose(rel, holder)
     for piece in value.pieces:
         own = store.restrict(piece.rel, store.domain(rel))
         if not store.equal(store.compose(chosen, piece.rel), own):
-            return walk.not_modelled(type_, "a manual region whose copies of one shard may differ")
-    walk.context.used("leaving")
-    return read_through(walk, value, holder, type_)
+            return engine.not_modelled(type_, "a manual region whose copies of one shard may differ")
+    engine.used("leaving")
+    return engine.read_through(value, holder, type_)
 
 
 def _own_holder(
-    walk: Walk, inner: Builder, outer: TensorType, sharding: Sharding | None, local: TensorType, rel: Rel
+    engine: Engine, inner: Builder, outer: TensorType, sharding: Sharding | None, local: TensorType, rel: Rel
 ) -> Rel | None:
     """{[d, x] -> [d', i]}: of the devices that hold x, the one that differs from d in nothing but its tile."""
-    store = walk.store
+    store = engine.store
     cut = _cut(outer.shape, sharding, local.shape)
     if cut is None or isinstance(cut, str) or cut.devices is None:
         return inner.identity(outer.shape)
@@ -111,7 +117,7 @@ def _own_holder(
 
     def with_place(rel: Rel) -> Rel:
         """{[d, …] -> [place of d, y]} for {[d, …] -> [y]}."""
-        return store.pair(store.compose(walk.leading_map(rel.arity_in, digits), table), rel)
+        return store.pair(store.compose(engine.leading_map(rel.arity_in, digits), table), rel)
 
     here = with_place(inner.local_identity(outer.shape))
     holder = store.compose(here, store.reverse(with_place(rel)))
@@ -134,7 +140,7 @@ def _cut(outer: tuple[int, ...], sharding: Sharding | None, local: tuple[int, ..
 
 
 def _boundary(
-    walk: Walk, inner: Builder, logical: TensorType, sharding: Sharding | None, local: TensorType
+    engine: Engine, inner: Builder, logical: TensorType, sharding: Sharding | None, local: TensorType
 ) -> Rel | str:
     """{[d, i] -> [x]}: which element of the whole tensor each element inside is."""
     key = (_boundary, logical.shape, sharding, local.shape)
@@ -144,7 +150,7 @@ def _boundary(
         rel = cut if isinstance(cut, str) else layout(inner, logical.shape, cut, local.shape)
         if isinstance(rel, str):
             known = f"a manual region's {rel}"
-        elif walk.store.single_valued(rel):
+        elif engine.store.single_valued(rel):
             known = rel
         else:
             known = "a manual region's sharding that is no function"
@@ -152,20 +158,21 @@ def _boundary(
     return known
 
 
-def relate_manual_computation(walk: Walk, op: Op, values: list[AnyVal]) -> list[AnyVal]:
-    """`sdy.manual_computation`: enter through `in_shardings`, walk the body, leave through `out_shardings`."""
+def relate_manual_computation(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
+    """`sdy.manual_computation`: enter through `in_shardings`, follow the body, leave through `out_shardings`."""
     region = op.regions[0]
     entering, leaving = op.attributes.get("in_shardings", ()), op.attributes.get("out_shardings", ())
-    tensors = [value for value in values if isinstance(value, Val)]
-    if len({len(values), len(tensors), len(entering)}) != 1 or len(leaving) != len(op.results):
-        return [walk.not_modelled(result.type, f"'{op.name}' of tokens or tuples") for result in op.results]
-    nested = walk.inside
-    for argument, value, sharding in zip(region.arguments, tensors, entering, strict=True):
-        walk.env[argument.number] = enter(walk, value, sharding, argument.tensor)
-    walk.inside = True
-    walk.region(region)
-    walk.inside = nested
+    if not all(map(is_tensor, values)) or len(values) != len(entering) or len(leaving) != len(op.results):
+        return engine.refuse(op, f"'{op.name}' of tokens or tuples")
+    nested = engine.inside
+    for argument, value, sharding in zip(region.arguments, values, entering, strict=True):
+        engine.env[argument.number] = enter(engine, value, sharding, argument.tensor)
+    engine.inside = True
+    try:
+        returned = engine.body(region)
+    finally:
+        engine.inside = nested
     return [
-        leave(walk, walk.env[inner.number], sharding, result.tensor, nested=nested)
-        for inner, sharding, result in zip(region.results, leaving, op.results, strict=True)
+        leave(engine, value, sharding, result.tensor, nested=nested)
+        for value, sharding, result in zip(returned, leaving, op.results, strict=True)
     ]

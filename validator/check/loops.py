@@ -1,0 +1,127 @@
+"""Loops: one of the after program goes with one of the before program, or is its body repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..ops.control_relation import counter_range, varying
+from ..ops.record import Theory, strongest
+from ..read.ir import Op
+from ..relation.objects import Rel
+from .equality import equal
+from .errors import Rejection
+from .terms import Kind, Piece, Term, Value
+
+if TYPE_CHECKING:
+    from .run import Run
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """A loop of the before program, for those of the after program that are paired with it."""
+
+    carried: tuple[int, ...]
+    initial: tuple[Value, ...]
+    condition: Value
+    body: tuple[Value, ...]
+    counters: Mapping[Term, tuple[int, int]]
+
+
+def followed(run: Run, op: Op, values: Sequence[Any]) -> list[Any]:
+    initial = [run.known(value) for value in values]
+    if run.is_original:
+        return _specified(run, op, initial)
+    note = run.step.loop if run.step is not None else None
+    if note is None:
+        raise Rejection("the certificate does not say how this loop relates")
+    pair, relations = note
+    return _repeated(run, op, initial) if pair is None else _paired(run, op, initial, pair, relations)
+
+
+def _term(run: Run, number: int, part: str, position: int, initial: Value) -> Term:
+    """What a loop of the before program carries, at the start of some iteration or at its end."""
+    return run.terms.make(Kind.CARRIED, initial.type.dtype, initial.domain.arity, (number, part, position))
+
+
+def _follow(run: Run, op: Op, number: int, arguments: Sequence[Any], frame: int) -> list[Any]:
+    region = op.regions[number]
+    for argument, value in zip(region.arguments, arguments, strict=True):
+        run.env[argument.number] = value
+    return run.block(region, frame)
+
+
+def _specified(run: Run, op: Op, initial: list[Value]) -> list[Any]:
+    """Its results are terms of their own, by what the loop does to its carried values."""
+    number, carried = len(run.loops), varying(op)
+    run.loops.append(None)
+    initial = [run.close(value, "initial value of a loop") for value in initial]
+    arguments, results = list(initial), list(initial)
+    for k in carried:
+        points = run.points(initial[k].type)
+        whole = Value(initial[k].type, (), points)
+        for values, part in ((arguments, "start"), (results, "end")):
+            piece = Piece(_term(run, number, part, k, whole), run.rels.identity_on(points))
+            values[k] = Value(initial[k].type, (piece,), points)
+    condition = run.view(_follow(run, op, 0, arguments, 0)[0])
+    scalars = {k: arguments[k].pieces[0].atom for k in carried if not arguments[k].domain.arity}
+    counters = dict(filter(None, [counter_range(run, op, scalars, initial, condition)]))
+    with run.bounded(counters):
+        body = _follow(run, op, 1, arguments, 1)
+    run.loops[number] = Loop(carried, tuple(initial), condition, tuple(run.known(body[k]) for k in carried), counters)
+    return results
+
+
+def _paired(run: Run, op: Op, initial: list[Value], pair: int, relations: Sequence[Rel]) -> list[Any]:
+    """By induction: what the relations say at the start of an iteration, they say at its end, and at the start."""
+    carried, rels = varying(op), run.rels
+    loop = run.loops[pair] if 0 <= pair < len(run.loops) else None
+    if loop is None:
+        raise Rejection("there is no such loop before")
+    if len(loop.carried) != len(carried) or len(relations) != len(carried):
+        raise Rejection("the loops do not carry as many values")
+    arguments, results = list(initial), list(initial)
+    theories: list[Theory] = []
+    for k, theirs, rel in zip(carried, loop.carried, relations, strict=True):
+        known = loop.initial[theirs]
+        if (
+            known.type.dtype is not initial[k].type.dtype
+            or (rel.arity_in, rel.arity_out) != (initial[k].domain.arity, known.domain.arity)
+            or not rels.single_valued(rel)
+            or not rels.set_subset(rels.domain(rel), initial[k].domain)
+        ):
+            raise Rejection("a relation between the carried values that is none")
+        for values, part in ((arguments, "start"), (results, "end")):
+            piece = Piece(_term(run, pair, part, theirs, known), rel)
+            values[k] = Value(initial[k].type, (piece,), rels.domain(rel))
+        theories += [initial[k].theory, _through(run, known, initial[k], rel)]
+    test = run.known(_follow(run, op, 0, arguments, 0)[0])
+    same = run.builder.identity(()) if loop.condition.domain.arity else run.builder.local_identity(())
+    theories.append(_through(run, loop.condition, test, same))
+    with run.bounded(loop.counters):
+        body = _follow(run, op, 1, arguments, 1)
+    for k, theirs, rel in zip(carried, loop.body, relations, strict=True):
+        theories.append(_through(run, theirs, run.known(body[k]), rel))
+    return [value.needing(*theories) if k in carried else value for k, value in enumerate(results)]
+
+
+def _through(run: Run, specified: Value, value: Value, rel: Rel) -> Theory:
+    """The arithmetic in which a value is the specified one read through a relation, wherever that is defined."""
+    found = equal(run, run.read_through(specified, rel, value.type), value, run.rels.domain(rel))
+    return strongest([found, specified.theory, value.theory])
+
+
+def _repeated(run: Run, op: Op, carried: list[Any]) -> list[Any]:
+    """A loop whose condition is known before every trip is its body repeated."""
+    count = len(run.step.frames) if run.step is not None else 0
+    for number in range(0, count, 2):
+        test = run.view(_follow(run, op, 0, carried, number)[0])
+        found = {run.rels.constant_range(p.rel) if p.atom.kind is Kind.INTEGER else None for p in test.pieces}
+        everywhere = run.rels.set_subset(run.points(test.type), test.domain)
+        if found == {(0,)} and everywhere:
+            return carried
+        if found != {(1,)} or not everywhere:
+            raise Rejection(f"trip {number // 2} of a loop is not known to happen")
+        carried = _follow(run, op, 1, carried, number + 1)
+    raise Rejection("the trips of a loop end with its condition")

@@ -1,0 +1,315 @@
+"""What op records speak to: the values of one program, and what can be done with them.
+
+A record says once what its op does to values, whoever asks. The prover's walk looks for terms that its results are; the
+certificate checker takes those that a certificate names and checks them. Both are an `Engine`, and have nothing else in
+common than how values are read and put together (`values.py`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..read.ir import DType, Op, Region, TensorType
+from ..read.shardings import Sharding
+from ..relation.build import Builder, leading, names
+from ..relation.objects import Dom, Rel
+from . import values
+from .monoid import Monoid
+from .record import Theory, strongest
+
+
+class Piece(Protocol):
+    """Elements of one atom, each counted `coefficient` times."""
+
+    @property
+    def atom(self) -> Any: ...
+    @property
+    def rel(self) -> Rel: ...
+    @property
+    def coefficient(self) -> Any: ...
+
+
+class Value(Protocol):
+    """A tensor value of either engine."""
+
+    @property
+    def type(self) -> TensorType: ...
+    @property
+    def pieces(self) -> tuple[Any, ...]: ...
+    @property
+    def domain(self) -> Dom: ...
+    @property
+    def monoid(self) -> Monoid | None: ...
+    @property
+    def levels(self) -> int: ...
+    @property
+    def theory(self) -> Theory: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TupleVal:
+    """The elements of a tuple-typed value."""
+
+    elements: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenVal:
+    """An ordering token; it has no content to relate."""
+
+
+def is_tensor(value: object) -> bool:
+    """Whether a value is neither a tuple nor a token."""
+    return not isinstance(value, (TupleVal, TokenVal))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowOperand:
+    """One operand: `read` relates (device, batch index, row index) to its points; `row_rank` dimensions make a row."""
+
+    value: Any
+    read: Rel
+    row_rank: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """What is applied to each element: a name with attributes, and what else is known of it.
+
+    `integers` is the result of operands that are known integers, None where it cannot tell. `neutral`: the function is
+    that reducer, and its neutral element leaves the other operand as it is, bit for bit. `compares`: it is a
+    comparison.
+    """
+
+    key: tuple[str, tuple[tuple[str, Hashable], ...]]
+    commutative: bool = False
+    integers: Callable[[Sequence[Any]], Any] | None = None
+    neutral: Monoid | None = None
+    compares: bool = False
+
+
+class Engine(ABC):
+    """One pass over one program, and its values. Methods without a comment do what `values.py` says of them."""
+
+    __slots__ = ()
+
+    builder: Builder
+    """The points of values at this place of the program."""
+    inner: Builder | None
+    """For an original that itself runs on devices: the points of its manual regions."""
+    is_original: bool
+    inside: bool
+    """Whether this is the body of a manual region."""
+    num_partitions: int
+    env: dict[int, Any]
+    shardings: dict[int, Sharding | None]
+
+    @property
+    @abstractmethod
+    def store(self) -> Any:
+        """Relations, sets and what can be done with them."""
+
+    # values ---------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def value(
+        self,
+        type_: TensorType,
+        pieces: Iterable[Any],
+        domain: Dom,
+        monoid: Monoid | None = None,
+        levels: int = 0,
+        theory: Theory = Theory.EXACT,
+    ) -> Any: ...
+
+    @abstractmethod
+    def piece(self, atom: Any, rel: Rel, coefficient: int = 1) -> Any: ...
+
+    def gathered(self, pieces: Iterable[Any], idempotent: bool = False) -> tuple[Any, ...]:
+        return values.gathered(self.store, pieces, idempotent)
+
+    def read_through(self, value: Any, rel: Rel, type_: TensorType) -> Any:
+        return values.read_through(self, value, rel, type_)
+
+    def piecewise(self, parts: Sequence[tuple[Rel, Any]], type_: TensorType) -> Any:
+        return values.piecewise(self, parts, type_)
+
+    def restricted(self, value: Any, domain: Dom) -> Any:
+        return values.restricted(self, value, domain)
+
+    def as_sum(self, value: Any, monoid: Monoid) -> Any:
+        return values.as_sum(self, value, monoid)
+
+    @abstractmethod
+    def close(self, value: Any, reason: str) -> Any:
+        """The value as a view of terms without guards."""
+
+    # terms ----------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def integer(self, dtype: DType) -> Any:
+        """INT[n] = n."""
+
+    @abstractmethod
+    def is_integer(self, atom: Any) -> bool:
+        """Whether an atom is INT."""
+
+    @abstractmethod
+    def number_of(self, atom: Any) -> int | float | complex | None:
+        """The number that an atom of no indices is."""
+
+    @abstractmethod
+    def guard(self, atom: Any, guards: tuple[Any, ...]) -> Any:
+        """The atom where each guard, an unknown integer, has the value that the index says."""
+
+    @abstractmethod
+    def unguarded(self, atom: Any) -> tuple[Any, tuple[Any, ...]]:
+        """The atom that a guarded one reads, and its guards."""
+
+    @abstractmethod
+    def constant_piece(self, value: Any, dtype: DType, domain: Dom) -> Any:
+        """One scalar constant on these points."""
+
+    def uniform(self, type_: TensorType, array: np.ndarray) -> Any:
+        """A constant of one element."""
+        points = self.points(type_)
+        return self.value(type_, (self.constant_piece(array.reshape(-1)[0], type_.dtype, points),), points)
+
+    def table(self, whole: np.ndarray, type_: TensorType) -> Any:
+        """Known integers [devices or 1, *shape], None where that takes too many boxes."""
+        rel = self.builder.table(whole, type_.shape)
+        return rel and self.value(type_, (self.piece(self.integer(type_.dtype), rel),), self.points(type_))
+
+    @abstractmethod
+    def array(self, type_: TensorType, array: np.ndarray) -> Any:
+        """A constant tensor as a term of its own."""
+
+    # integers that index --------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def expansions(self) -> dict[Any, Any]:
+        """What atoms were found to be as guarded integers, at this place of the program."""
+
+    @abstractmethod
+    def integer_operation(self, atom: Any) -> tuple[str, Any, list[tuple[Any, Rel | None]]] | None:
+        """An atom as an op, with its attributes, on atoms and how these are read from its indices (None: as it is)."""
+
+    @abstractmethod
+    def range_of(self, atom: Any) -> tuple[int, int]:
+        """What is known of an unknown integer at this place of the program."""
+
+    def excluded(self, atom: Any) -> Dom | None:
+        """Elements and values (x…, t) of an unknown integer that an assumption rules out."""
+        return None
+
+    def assume_within(self, index: Any, low: int, high: int) -> bool:
+        """Whether an assumption says something new of an index of the original that is read within bounds."""
+        return False
+
+    # what needs more than relations ---------------------------------------------------------------------------------
+
+    @abstractmethod
+    def lift(
+        self, function: Function, operands: Sequence[Any] | None, type_: TensorType, told: Sequence[Any] = ()
+    ) -> Any:
+        """A function of each element, besides views of it at other points; only good as a result of the op."""
+
+    @abstractmethod
+    def decided(self, function: Function, operands: Sequence[Any], type_: TensorType) -> Any:
+        """A comparison where it is the same for all values that unknown integers can have; None where nothing is."""
+
+    @abstractmethod
+    def sum_over(self, value: Any, rel: Rel, monoid: Monoid, type_: TensorType, *, steps: int) -> Any:
+        """out[p] = ⊕ over q ∈ rel(p) of value[q]; `steps` is what it adds to the levels."""
+
+    @abstractmethod
+    def contract(
+        self, lhs: Any, rhs: Any, reads: Sequence[tuple[Rel | None, Rel]], type_: TensorType, flavour: Hashable
+    ) -> Any:
+        """out[p] = Σ over k of lhs[l(p, k)] · rhs[r(p, k)]; without a left relation the left factor is zero."""
+
+    @abstractmethod
+    def rows(
+        self,
+        key: Hashable,
+        operands: Sequence[RowOperand],
+        batch: Sequence[int],
+        types: Sequence[TensorType],
+        reads: Sequence[Rel],
+    ) -> list[Any]:
+        """A function of whole rows; `reads[r]` relates result r's points to (device, batch, index in the row)."""
+
+    @abstractmethod
+    def in_order(self, lemma: str, *arguments: Any) -> Any:
+        """A function of elements in order, by the name of what relates it; None where that does not apply."""
+
+    @abstractmethod
+    def branch(self, op: Op, number: int) -> list[Any]:
+        """What a block that may not be run returns."""
+
+    @abstractmethod
+    def body(self, region: Region) -> list[Any]:
+        """What a block that is run returns; its arguments are in `env`."""
+
+    @abstractmethod
+    def loop(self, op: Op, values: list[Any]) -> list[Any]:
+        """The results of a loop from what it carries at first."""
+
+    # what cannot be told --------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def not_modelled(self, type_: Any, construct: str) -> Any:
+        """Stands for a result of something that no record says."""
+
+    @abstractmethod
+    def unrelated(self, type_: TensorType, reason: str) -> Any:
+        """Stands for a result of which nothing is known."""
+
+    def refuse(self, op: Op, construct: str) -> list[Any]:
+        return [self.not_modelled(result.type, construct) for result in op.results]
+
+    @abstractmethod
+    def promises(self, key: Hashable) -> list[frozenset[str]]:
+        """What ops of the original with this key promise of their indices."""
+
+    # what only a search has to do: fold sums, count lemmas, keep within limits --------------------------------------
+
+    def settle(self, value: Any) -> Any:
+        return value
+
+    def used(self, lemma: str) -> None:  # noqa: B027
+        """A lemma was used."""
+
+    def limit_pieces(self, count: int) -> None:  # noqa: B027
+        """A value falls into this many pieces."""
+
+    def leaves_out(self, choices: Sequence[Any]) -> None:  # noqa: B027
+        """Something of these values is not chosen."""
+
+    # common to all --------------------------------------------------------------------------------------------------
+
+    def points(self, type_: TensorType) -> Dom:
+        return self.builder.points(type_.shape)
+
+    def leading_map(self, count: int, arity: int) -> Rel:
+        """{p -> the first `arity` coordinates of p}."""
+        return leading(self.store, count, arity)
+
+    def set_coordinate(self, domain: Dom, position: int, value: int) -> Rel | None:
+        """{p -> p with one coordinate set} if that stays inside the domain everywhere, else None."""
+        variables = names("p", domain.arity)
+        target = [str(value) if k == position else name for k, name in enumerate(variables)]
+        rel = self.store.restrict(self.store.rel(f"{{[{','.join(variables)}] -> [{','.join(target)}]}}"), domain)
+        return rel if self.store.set_subset(self.store.range(rel), domain) else None
+
+    def beside(self, first: Any, second: Any) -> Any:
+        """Two views of disjoint points as one."""
+        pieces = self.gathered([*first.pieces, *second.pieces])
+        domain = self.store.set_union(first.domain, second.domain)
+        return self.value(first.type, pieces, domain, theory=strongest([first.theory, second.theory]))

@@ -1,0 +1,201 @@
+"""The walk as op records see it: what each of their words means to a prover, most of it told elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..evaluate.numbers import STORAGE
+from ..ops.engine import Engine, Function, RowOperand
+from ..ops.monoid import Monoid
+from ..ops.movement_relation import MAX_TABLE
+from ..ops.record import Theory
+from ..read.attributes import Comparison
+from ..read.ir import DType, Op, Region, TensorType
+from ..relation.store import Dom, Rel, Store
+from . import sums
+from .atoms import Atom, AtomKind
+from .lift import lift
+from .loops import relate_loop
+from .ordered import relate_ordered, relate_windows
+from .ranges import decided
+from .rows import relate_rows
+from .selecting import relate_selected
+from .updates import relate_updates
+from .value import AnyVal, Piece, Val
+
+if TYPE_CHECKING:
+    from .context import Context
+    from .walk import Walk
+
+_IN_ORDER = {
+    "reduce": relate_ordered,
+    "window": relate_windows,
+    "selected": relate_selected,
+    "updates": relate_updates,
+}
+
+
+class Prover(Engine):
+    """What records ask of a walk; it is a base of `Walk` and of nothing else."""
+
+    __slots__ = ()
+
+    context: Context
+
+    @property
+    def store(self) -> Store:
+        return self.context.store
+
+    @property
+    def walk(self) -> Walk:
+        return self  # pyright: ignore[reportReturnType]
+
+    # values ---------------------------------------------------------------------------------------------------------
+
+    def value(
+        self,
+        type_: TensorType,
+        pieces: Iterable[Piece],
+        domain: Dom,
+        monoid: Monoid | None = None,
+        levels: int = 0,
+        theory: Theory = Theory.EXACT,
+    ) -> Val:
+        return Val(type_, tuple(pieces), domain, monoid, levels, theory)
+
+    def piece(self, atom: Atom, rel: Rel, coefficient: Any = 1) -> Piece:
+        return Piece(atom, rel, coefficient)
+
+    # terms ----------------------------------------------------------------------------------------------------------
+
+    def integer(self, dtype: DType) -> Atom:
+        return self.context.atoms.integer(dtype)
+
+    def is_integer(self, atom: Atom) -> bool:
+        return atom.kind is AtomKind.INTEGER
+
+    def number_of(self, atom: Atom) -> int | float | complex | None:
+        if atom.kind is not AtomKind.CONSTANT or atom.arity:
+            return None
+        return atom.data[1] if isinstance(atom.data, tuple) else atom.data
+
+    def guard(self, atom: Atom, guards: tuple[Atom, ...]) -> Atom:
+        return self.context.atoms.guard(atom, guards)
+
+    def unguarded(self, atom: Atom) -> tuple[Atom, tuple[Atom, ...]]:
+        return (atom.operands[0], atom.operands[1:]) if atom.kind is AtomKind.GUARD else (atom, ())
+
+    def uniform(self, type_: TensorType, array: np.ndarray) -> Val:
+        found, dtype = super().uniform(type_, array), type_.dtype
+        if (dtype.is_integer or dtype.is_bool) and type_.size <= MAX_TABLE:
+            return replace(found, known=array[None].astype(STORAGE[dtype]))
+        return found
+
+    def table(self, whole: np.ndarray, type_: TensorType) -> Val | None:
+        found = self.walk.known_value(whole, type_)
+        return found if found is None or not type_.dtype.is_float else Val(type_, found.pieces, found.domain)
+
+    def array(self, type_: TensorType, array: np.ndarray) -> Val:
+        key = type_.shape, np.ascontiguousarray(array).tobytes()
+        atom = self.context.atoms.make(AtomKind.CONSTANT, type_.dtype, type_.rank, key, label=f"constant {type_}")
+        is_table = type_.dtype.is_integer or type_.dtype.is_bool
+        known = array[None].astype(STORAGE[type_.dtype]) if is_table else None
+        return Val(type_, (Piece(atom, self.builder.local_identity(type_.shape)),), self.points(type_), known=known)
+
+    # integers that index --------------------------------------------------------------------------------------------
+
+    @property
+    def expansions(self) -> dict[Atom, Any]:
+        return self.context.expansions
+
+    def integer_operation(self, atom: Atom) -> tuple[str, Any, list[tuple[Atom, Rel | None]]] | None:
+        """A lifted op, or a logical sum of single elements."""
+        if atom.kind is AtomKind.LIFT:
+            operation = self.walk.operation_of(atom)
+            if operation is None:
+                return None
+            name, attributes, reads = operation
+            return name, attributes, list(zip(atom.operands, reads, strict=True))
+        definition = self.context.definition_of(atom)
+        if definition is None or definition.monoid not in (Monoid.AND, Monoid.OR) or len(definition.pieces) != 2:
+            return None
+        first, second = definition.pieces
+        if not all(self.store.single_valued(piece.rel) for piece in definition.pieces):
+            return None
+        if not self.store.set_equal(self.store.domain(first.rel), self.store.domain(second.rel)):
+            return None
+        return definition.monoid.value, {}, [(first.atom, first.rel), (second.atom, second.rel)]
+
+    def range_of(self, atom: Atom) -> tuple[int, int]:
+        return self.context.root_ranges.get(atom.number, atom.dtype.integer_range)
+
+    def excluded(self, atom: Atom) -> Dom | None:
+        return self.context.excluded.get(atom.number)
+
+    # what needs more than relations ---------------------------------------------------------------------------------
+
+    def lift(
+        self, function: Function, operands: Sequence[Val] | None, type_: TensorType, told: Sequence[Val] = ()
+    ) -> Val:
+        parts = list(told)
+        if operands is not None:
+            parts.append(lift(self.walk, function.key, operands, type_, commutative=function.commutative))
+        found = parts[0]
+        for part in parts[1:]:
+            found = self.beside(found, part)
+        return found
+
+    def decided(self, function: Function, operands: Sequence[Val], type_: TensorType) -> Val | None:
+        direction = Comparison(dict(function.key[1])["comparison_direction"])
+        return decided(self.walk, direction, operands[0], operands[1], type_)
+
+    def sum_over(self, value: Val, rel: Rel, monoid: Monoid, type_: TensorType, *, steps: int) -> Val:
+        return sums.sum_over(self.walk, value, rel, monoid, type_, steps=steps)
+
+    def contract(
+        self, lhs: Val, rhs: Val, reads: Sequence[tuple[Rel | None, Rel]], type_: TensorType, flavour: Hashable
+    ) -> Val:
+        return sums.contract(self.walk, lhs, rhs, reads, type_, flavour)
+
+    def rows(
+        self,
+        key: Hashable,
+        operands: Sequence[RowOperand],
+        batch: Sequence[int],
+        types: Sequence[TensorType],
+        reads: Sequence[Rel],
+    ) -> list[AnyVal]:
+        return relate_rows(self.walk, key, operands, batch, types, reads)
+
+    def in_order(self, lemma: str, *arguments: Any) -> Any:
+        return _IN_ORDER[lemma](self.walk, *arguments)
+
+    def branch(self, op: Op, number: int) -> list[AnyVal]:
+        # what a branch computes is not computed for all inputs, returned or not
+        with self.context.bounded({}):
+            self.walk.region(op.regions[number])
+        return self.walk.results_of(op.regions[number])
+
+    def body(self, region: Region) -> list[AnyVal]:
+        self.walk.region(region)
+        return self.walk.results_of(region)
+
+    def loop(self, op: Op, values: list[Val]) -> list[AnyVal]:
+        return relate_loop(self.walk, op, values)
+
+    # what else is noted ---------------------------------------------------------------------------------------------
+
+    def promises(self, key: Hashable) -> list[frozenset[str]]:
+        return self.context.rows.setdefault(("promises", key), [])
+
+    def used(self, lemma: str) -> None:
+        self.context.used(lemma)
+
+    def leaves_out(self, choices: Sequence[Val]) -> None:
+        """A selection that is no term of its own still leaves something of what it chooses from out."""
+        if self.is_original and self.context.reals is not None:
+            self.context.reals.leaves_out(choices)
