@@ -212,12 +212,22 @@ def _multiplicity() -> Example:
     return made([x], x, before, [x], x, all_reduce("out", "%a0", x), all_reduce("out", "%a0", x, "[[0], [1], [2]]"))
 
 
-def _index_arithmetic() -> Example:
+NUMBER = "%id = stablehlo.partition_id : tensor<ui32>\n"
+
+BITS = (
+    "%number = stablehlo.partition_id : tensor<ui32>\n%one = stablehlo.constant dense<1> : tensor<ui32>\n"
+    "%power = stablehlo.shift_left %one, %number : tensor<ui32>\n"
+    "%below = stablehlo.subtract %power, %one : tensor<ui32>\n%id = stablehlo.popcnt %below : tensor<ui32>\n"
+)
+"""The number of a device as a number of bits, which index arithmetic does not know."""
+
+
+def _index_arithmetic(number: str = NUMBER) -> Example:
     whole, part = Tensor((27,), "i32", TILES), Tensor((9,), "i32", TILES)
     before = f"%i = stablehlo.iota dim = 0 : {whole}\n%out = stablehlo.add %i, %a0 : {whole}"
 
     def after(width: int) -> str:
-        return own_start(width) + (
+        return own_start(width).replace(NUMBER, number) + (
             f"%s = stablehlo.broadcast_in_dim %start, dims = [] : (tensor<i32>) -> {part}\n"
             f"%i = stablehlo.iota dim = 0 : {part}\n%j = stablehlo.add %i, %s : {part}\n"
             f"%out = stablehlo.add %j, %a0 : {part}"
@@ -433,7 +443,7 @@ def _bounded_integer() -> Example:
 EXAMPLES: dict[str, Example] = {
     "index arithmetic": _index_arithmetic(),
     "bounded integer": _bounded_integer(),
-    "constant folding": _index_arithmetic(),
+    "constant folding": _index_arithmetic(BITS),
     "neutral element": elementwise(
         "%out = stablehlo.negate %a0 : {0}",
         "%c = stablehlo.constant dense<0xFF800000> : {0}\n%x = stablehlo.maximum %a0, %c : {0}\n"
