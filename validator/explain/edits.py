@@ -17,7 +17,8 @@ class Repair:
     """Ops in the place of others, and what is wrong if they make the program right.
 
     `place` is the op to report. `changes` has what stands in the place of each op; `given` are values that are simply
-    taken to be known, by number; `returns` exchanges results of the program.
+    taken to be known, by number; `returns` exchanges results of the program. Of a tier's repairs those of least `rank`
+    are the likeliest.
     """
 
     place: Op
@@ -25,6 +26,7 @@ class Repair:
     changes: tuple[tuple[Site, tuple[Op, ...]], ...] = ()
     given: Mapping[int, Known] = field(default_factory=dict)
     returns: Mapping[int, int] = field(default_factory=dict)
+    rank: int = 0
 
 
 class Edits:

@@ -8,7 +8,7 @@ the cause. What no single repair mends is reported where the proof stops.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..evaluate.compare import Counterexample
@@ -26,8 +26,10 @@ from .screen import Screen
 from .trial import Trials
 from .witnesses import witnesses
 
-TRIALS = 4000
+TRIALS = 20_000
 """Repairs of one program that are tried at most."""
+_PROOFS = 6
+"""Repairs of one tier that give the right numbers and are proved at most."""
 
 MAX_OPS = 600
 """Programs in which a result depends on more ops than this are told where their proof stops, or where the sum that it
@@ -42,15 +44,20 @@ TIERS: tuple[tuple[Repairs, ...], ...] = (
     (repair_sums.never_reduced,),
     (repair_indices.other_start, repair_indices.positions_along, repair_indices.other_bound),
     (repair_indices.slice_moved, repair_operands.swapped, repair_operands.exchanged_carries),
-    (repair_operands.too_many, repair_operands.left_out, repair_operands.another_constant),
+    (repair_operands.too_many, repair_operands.another_constant),
     (repair_indices.not_masked,),
     (repair_collectives.other_dimension, repair_collectives.other_pairs),
-    (repair_units.other_way,),
-    (repair_indices.offset_left_out,),
+    (repair_indices.positions_of_device_0,),
+    (repair_indices.offset_left_out, repair_operands.unused),
+    (repair_operands.left_out,),
+    (repair_units.other_way, repair_units.not_exchanged),
     (repair_sums.counted_on_every_device,),
-    (repair_units.not_exchanged, repair_operands.another_operand),
+    (repair_operands.another_operand,),
 )
-"""Kinds of repairs, the likeliest first; within a tier, ops that no proof depends on come first."""
+"""Kinds of repairs, the likeliest first.
+
+Within a tier those that mend the most come first, then those of least rank, then those at ops that no proof depends on.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,42 +129,72 @@ def _sought(
 
     A repair that is right on all inputs tried stands until a repair is proved right.
     """
-    end = time.process_time() + seconds
-    failing = tuple(k for k, one in enumerate(scene.decision.comparisons) if one is not None and not one.proved)
-    trials, seen = Trials(scene, failing), Screen(scene, failing, witnesses(scene, failing, known))
-    found: Repair | None = None
-    best, tried = (0, 0), 0
-    for repair in _repairs(scene):
-        if tried == TRIALS or time.process_time() > end:
+    search = _Search(scene, seconds, known)
+    for tier in _tiers(scene):
+        yield from search.answers(tier)
+        if search.done or search.over:
             break
-        tried += 1
-        mended = seen.mended(repair)
-        if mended == 0:
-            continue
-        if (0, mended or 0) > best:
-            best, found = (0, mended or 0), repair
-            yield _told(found, tried)
-        rank = (trials.repaired(repair), mended or 0)
-        if rank > best:
-            best, found = rank, repair
-            yield _told(found, tried)
-        if best[0] == len(failing):
-            break
-    yield _told(found, tried)
+    yield _told(search.found, search.tried)
+
+
+class _Search:
+    """Goes through repairs and keeps the best."""
+
+    def __init__(self, scene: Scene, seconds: float, known: Counterexample | None) -> None:
+        self._end = time.process_time() + seconds
+        self._failing = tuple(
+            k for k, one in enumerate(scene.decision.comparisons) if one is not None and not one.proved
+        )
+        self._trials = Trials(scene, self._failing)
+        self._screen = Screen(scene, self._failing, witnesses(scene, self._failing, known))
+        self._best = (0, 0)
+        """How many results the repair found mends: proved to, and seen to."""
+        self.found: Repair | None = None
+        self.tried = 0
+
+    @property
+    def over(self) -> bool:
+        return self.tried >= TRIALS or time.process_time() > self._end
+
+    @property
+    def done(self) -> bool:
+        return self._best[0] == len(self._failing)
+
+    def answers(self, tier: Iterable[Repair]) -> Iterator[tuple[int | None, Diagnosis | None, int]]:
+        """Answers better than all before: of the repairs that give the right numbers, the likeliest one is proved."""
+        right: list[tuple[int, Repair]] = []
+        for repair in tier:
+            if self.over or self.done:
+                break
+            self.tried += 1
+            mended = self._screen.mended(repair)
+            if mended is None:
+                yield from self._taken((self._trials.repaired(repair), 0), repair)
+            elif mended:
+                right.append((mended, repair))
+        right.sort(key=lambda each: (-each[0], each[1].rank))
+        for mended, repair in right[:_PROOFS]:
+            yield from self._taken((0, mended), repair)
+            if self.over or self.done:
+                break
+            yield from self._taken((self._trials.repaired(repair), mended), repair)
+
+    def _taken(self, mended: tuple[int, int], repair: Repair) -> Iterator[tuple[int | None, Diagnosis | None, int]]:
+        if mended > self._best:
+            self._best, self.found = mended, repair
+            yield _told(repair, self.tried)
 
 
 def _told(found: Repair | None, tried: int) -> tuple[int | None, Diagnosis | None, int]:
     return (None, None, tried) if found is None else (found.place.results[0].number, found.cause, tried)
 
 
-def _repairs(scene: Scene) -> Iterator[Repair]:
+def _tiers(scene: Scene) -> Iterator[Iterator[Repair]]:
     """All repairs, the likeliest first."""
     order = sorted(scene.sites, key=lambda site: _behind_proof(scene, site))
     for tier in TIERS:
-        for site in order:
-            for kind in tier:
-                yield from _attempts(kind, scene, site)
-    yield from repair_operands.exchanged_results(scene)
+        yield (repair for site in order for kind in tier for repair in _attempts(kind, scene, site))
+    yield repair_operands.exchanged_results(scene)
 
 
 def _attempts(kind: Repairs, scene: Scene, site: Site) -> Iterator[Repair]:

@@ -181,6 +181,27 @@ def offset_left_out(scene: Scene, site: Site) -> Iterator[Repair]:
                 )
 
 
+def positions_of_device_0(scene: Scene, site: Site) -> Iterator[Repair]:
+    """The start of a device's shard is added to, or subtracted from, positions where they are made."""
+    op = site.op
+    if op.name not in ("stablehlo.iota", "stablehlo.constant") or not is_integral(op.results[0]):
+        return
+    result = op.results[0]
+    kind = result.tensor
+    if kind.dtype.is_bool or (op.name == "stablehlo.constant" and not _locates(scene, result)):
+        return
+    extents = {extent for extent in kind.shape if extent > 1} or set(_extents(scene))
+    for table in tables(scene, tuple(sorted(extents)), (), -1):
+        if not table.any():
+            continue
+        for name in ("add", "subtract"):
+            make = Maker(op)
+            own = make.before(op)
+            make.emit(name, (own, make.known(scene.decision.device, table, kind)), kind, result)
+            facts = {"expected": _told(table), "found": "no offset"}
+            yield Repair(op, Diagnosis(Cause.WRONG_OFFSET, facts), ((site, tuple(make.ops)),), make.given)
+
+
 def _positional(op: Op, number: int) -> bool:
     """Whether an operand says where, not what."""
     match op.name:

@@ -21,6 +21,7 @@ from .scene import Scene, Site, is_integral
 _MAX_OTHERS = 12
 """Values of the same type that are tried in the place of one operand."""
 _MAX_CONSTANTS = 12
+_MAX_DEAD = 8
 
 
 def swapped(scene: Scene, site: Site) -> Iterator[Repair]:
@@ -66,15 +67,54 @@ def another_operand(scene: Scene, site: Site) -> Iterator[Repair]:
             yield Repair(op, Diagnosis(Cause.SWAPPED, facts), ((site, (replace(op, operands=operands),)),))
 
 
+def unused(scene: Scene, site: Site) -> Iterator[Repair]:
+    """A value that nothing uses belongs into an operand of an op."""
+    op = site.op
+    if op.name in ("stablehlo.while", "stablehlo.case", "stablehlo.if") and site.path:
+        return
+    for number, operand in enumerate(op.operands):
+        if not isinstance(operand.type, TensorType):
+            continue
+        kind = operand.tensor
+        for other in _dead(scene, site, operand):
+            for name in ("and", "or") if kind.dtype.is_bool else ("add", "subtract", "multiply"):
+                make = Maker(op)
+                both = make.emit(name, (operand, other), kind)
+                operands = (*op.operands[:number], both, *op.operands[number + 1 :])
+                ops = (*make.ops, replace(op, operands=operands))
+                yield Repair(op, _forgotten(name, other, kind), ((site, ops),))
+
+
+def _dead(scene: Scene, site: Site, operand: Value) -> list[Value]:
+    """Values of an operand's type that are there before an op and that nothing uses."""
+    found = [value for other in _earlier(scene, site) for value in other.op.results]
+    return [
+        value for value in found if value.type == operand.type and not scene.users(value) and not scene.returned(value)
+    ][:_MAX_DEAD]
+
+
+def _forgotten(name: str, other: Value, kind: TensorType) -> Diagnosis | None:
+    if kind.dtype.is_bool:
+        return Diagnosis(Cause.MISSING_MASK, {"found": f"elements where '{other.name}' is false"})
+    if is_integral(other) and name != "multiply":
+        facts = {"expected": f"'{name}' of '{other.name}', which nothing uses", "found": "no offset"}
+        return Diagnosis(Cause.WRONG_OFFSET, facts)
+    return None
+
+
 def _others(scene: Scene, site: Site, operand: Value) -> list[Value]:
     """Values that are there before the op, of the type of one of its operands."""
     found = [parameter.value for parameter in scene.after.parameters]
-    for other in scene.definitions.values():
-        same_block = other.path[:-1] == site.path[:-1] and (not site.path or other.top == site.top)
-        if other.order < site.order and (not other.path or same_block):
-            found.extend(other.op.results)
+    found += [value for other in _earlier(scene, site) for value in other.op.results]
     same = [value for value in found if value.type == operand.type and value.number != operand.number]
     return scene.dead_first(same[::-1])[:_MAX_OTHERS]
+
+
+def _earlier(scene: Scene, site: Site) -> Iterator[Site]:
+    """Ops whose results an op may take: those before it, in its own region or outside of loops and branches."""
+    for other in dict.fromkeys(scene.definitions.values()):
+        if other.order < site.order and other.block in ((), site.block):
+            yield other
 
 
 def exchanged_results(scene: Scene) -> Iterator[Repair]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from .repair_collectives import COLLECTIVES, collective_between, groups_of, natu
 from .scene import Scene, Site
 
 _LONGEST = 4
+_UNUSUAL = 2 * _LONGEST
 
 _MOVES = frozenset(
     f"stablehlo.{name}"
@@ -48,16 +50,19 @@ def units(scene: Scene, site: Site) -> Iterator[tuple[tuple[Site, ...], Value, V
 
 
 def other_way(scene: Scene, site: Site) -> Iterator[Repair]:
-    """The chain's value by one collective, or by moves alone."""
+    """The chain's value by one collective, or by moves alone; the longer the chain, the less likely."""
     for chain, source, result in units(scene, site):
         there = [one.op for one in chain if one.op.name in COLLECTIVES]
         if len(there) > 1:
             continue
         own = there[0] if there else None
         place = own if own is not None else site.op
-        yield from _by_collective(scene, site, chain, own, place, source, result)
+        rank = 2 * (len(chain) - 1)
+        for repair in _by_collective(scene, site, chain, own, place, source, result):
+            yield replace(repair, rank=rank)
         if own is None:
-            yield from _by_moves(site, chain, place, source, result)
+            for repair in _by_moves(site, chain, place, source, result):
+                yield replace(repair, rank=rank)
 
 
 def _by_collective(
@@ -134,23 +139,50 @@ def _by_moves(site: Site, chain: tuple[Site, ...], place: Op, source: Value, res
 
 
 def not_exchanged(scene: Scene, site: Site) -> Iterator[Repair]:
-    """Blocks are exchanged between devices after an op, in a way that keeps their type."""
+    """Blocks are exchanged between devices where one op takes a value, or all do, in a way that keeps its type."""
     op = site.op
-    if len(op.results) != 1 or not isinstance(op.results[0].type, TensorType) or op.name == "stablehlo.constant":
+    for position, operand in enumerate(op.operands):
+        if not _exchangeable(scene, operand):
+            continue
+        for kind, make, expected, rank in _exchanges(scene, op, operand):
+            other = replace(op, operands=tuple(kind if k == position else old for k, old in enumerate(op.operands)))
+            yield Repair(op, _exchange_missing(expected), ((site, (*make.ops, other)),), rank=rank)
+    if len(op.results) != 1 or not _exchangeable(scene, op.results[0]) or op.name == "stablehlo.constant":
         return
     result = op.results[0]
-    if result.number in scene.index_values or not scene.mesh.sizes:
+    if len(scene.users(result)) == 1 and not scene.returned(result):
         return
-    users = scene.users(result)
-    place = users[0][0].op if len(users) == 1 and not scene.returned(result) else op
+    for value, make, expected, rank in _exchanges(scene, op, result):
+        old = make.fresh(result.type)
+        renamed = [_renamed(one, {result.number: old, value.number: result}) for one in make.ops]
+        ops = (replace(op, results=(old,)), *renamed)
+        yield Repair(op, _exchange_missing(expected), ((site, ops),), rank=rank)
+
+
+def _exchangeable(scene: Scene, value: Value) -> bool:
+    return isinstance(value.type, TensorType) and value.number not in scene.index_values and bool(scene.mesh.sizes)
+
+
+def _exchange_missing(expected: str) -> Diagnosis:
+    return Diagnosis(Cause.WRONG_PERMUTATION, {"expected": expected, "found": "no exchange"})
+
+
+def _renamed(op: Op, names: Mapping[int, Value]) -> Op:
+    def renamed(values: tuple[Value, ...]) -> tuple[Value, ...]:
+        return tuple(names.get(value.number, value) for value in values)
+
+    return replace(op, operands=renamed(op.operands), results=renamed(op.results))
+
+
+def _exchanges(scene: Scene, op: Op, value: Value) -> Iterator[tuple[Value, Maker, str, int]]:
+    """Exchanges of a value's blocks: what they give, the ops, what they are called, and how unusual they are."""
     for pairs in natural_pairs(scene):
         make = Maker(op)
-        make.permute(make.before(op), pairs, result)
-        facts = {"expected": pairs_text(pairs), "found": "no exchange"}
-        yield Repair(place, Diagnosis(Cause.WRONG_PERMUTATION, facts), ((site, tuple(make.ops)),))
-    for dim, axes in itertools.product(range(result.tensor.rank), scene.axes):
-        if result.tensor.shape[dim] % axes.size == 0:
+        yield make.permute(value, pairs, make.fresh(value.type)), make, pairs_text(pairs), 1
+    for dim, axes in itertools.product(range(value.tensor.rank), scene.axes):
+        extent = value.tensor.shape[dim]
+        if extent % axes.size == 0:
             make = Maker(op)
-            make.all_to_all(make.before(op), axes.table, dim, dim, result)
-            facts = {"expected": f"'all_to_all' along dimension {dim} over {axes}", "found": "no exchange"}
-            yield Repair(place, Diagnosis(Cause.WRONG_PERMUTATION, facts), ((site, tuple(make.ops)),))
+            moved = make.all_to_all(value, axes.table, dim, dim, make.fresh(value.type))
+            # compilers make a dimension of just the blocks first
+            yield moved, make, f"'all_to_all' along dimension {dim} over {axes}", 1 if extent == axes.size else _UNUSUAL

@@ -37,6 +37,11 @@ class Site:
     def order(self) -> tuple[int, ...]:
         return (self.top, *(number for step in self.path for number in step))
 
+    @property
+    def block(self) -> tuple[int, ...]:
+        """Which region the op is in: the same for all ops of one."""
+        return self.order[:-1] if self.path else ()
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Axes:

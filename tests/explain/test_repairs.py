@@ -1,0 +1,126 @@
+"""Repairs by their kind: small partitioned programs with one error each, and the place and cause that are named."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardproof.validator.explain.explain import Explanation, explain
+from shardproof.validator.explain.scene import Scene
+from shardproof.validator.read.ir import Op, Program
+from shardproof.validator.relate.decide import decide
+from shardproof.validator.report.cause import Cause
+from tests.relate.pairs import Tensor, program
+
+DEVICES = 4
+CUT = f"{{devices=[{DEVICES}]<=[{DEVICES}]}}"
+WHOLE, SHARD = Tensor((12,), "f32", CUT), Tensor((3,), "f32", CUT)
+
+MASKED = """
+  %p = stablehlo.iota dim = 0 : tensor<12xi32>
+  %five = stablehlo.constant dense<5> : tensor<12xi32>
+  %m = stablehlo.compare LT, %p, %five : (tensor<12xi32>, tensor<12xi32>) -> tensor<12xi1>
+  %zero = stablehlo.constant dense<0.0> : tensor<12xf32>
+  %out = stablehlo.select %m, %a0, %zero : tensor<12xi1>, tensor<12xf32>
+"""
+
+OWN = """
+  %d = stablehlo.partition_id : tensor<ui32>
+  %i = stablehlo.convert %d : (tensor<ui32>) -> tensor<i32>
+"""
+
+MASKED_SHARD = """
+  %p = stablehlo.iota dim = 0 : tensor<3xi32>
+  %five = stablehlo.constant dense<5> : tensor<3xi32>
+  %m = stablehlo.compare LT, %p, %five : (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi1>
+  %zero = stablehlo.constant dense<0.0> : tensor<3xf32>
+  %out = stablehlo.select %m, %a0, %zero : tensor<3xi1>, tensor<3xf32>
+"""
+
+NEXT = """
+  %n = stablehlo.negate %a0 : tensor<12xf32>
+  %l = stablehlo.slice %n [3:12] : (tensor<12xf32>) -> tensor<9xf32>
+  %f = stablehlo.slice %n [0:3] : (tensor<12xf32>) -> tensor<3xf32>
+  %r = stablehlo.concatenate %l, %f, dim = 0 : (tensor<9xf32>, tensor<3xf32>) -> tensor<12xf32>
+  %out = stablehlo.divide %r, %n : tensor<12xf32>
+"""
+
+NEXT_SHARD = """
+  %n = stablehlo.negate %a0 : tensor<3xf32>
+  %out = stablehlo.divide %n, %n : tensor<3xf32>
+"""
+
+
+def _sides(before: str, after: str) -> tuple[Program, Program]:
+    return program(before, [WHOLE], WHOLE, DEVICES), program(after, [SHARD], SHARD, DEVICES)
+
+
+def _explained(before: Program, after: Program) -> Explanation:
+    decision = decide(before, after, deadline=None, assume_in_bounds=False)
+    return explain(decision, before, after, 0, 60.0, 200.0)
+
+
+def _found(before: str, after: str) -> tuple[Op, Cause, dict[str, str]]:
+    found = _explained(*_sides(before, after))
+    assert found.op is not None and found.cause is not None
+    return found.op, found.cause.cause, dict(found.cause.facts)
+
+
+@pytest.mark.parametrize("unused", [False, True], ids=["gone", "unused"])
+def test_positions_that_are_those_of_device_0_everywhere(unused: bool):
+    op, cause, facts = _found(MASKED, (OWN if unused else "") + MASKED_SHARD)
+    assert op.name == "stablehlo.iota"
+    assert cause is Cause.WRONG_OFFSET
+    assert facts == {"expected": "0, 3, 6, 9 on devices 0, 1, …", "found": "no offset"}
+
+
+def test_a_value_that_nothing_uses_belongs_where_it_mends():
+    before = """
+  %t = stablehlo.tanh %a0 : tensor<12xf32>
+  %s = stablehlo.multiply %t, %a0 : tensor<12xf32>
+  %out = stablehlo.negate %s : tensor<12xf32>
+"""
+    after = """
+  %t = stablehlo.tanh %a0 : tensor<3xf32>
+  %out = stablehlo.negate %a0 : tensor<3xf32>
+"""
+    found = _explained(*_sides(before, after))
+    assert found.op is not None and found.op.name == "stablehlo.negate"
+    assert found.cause is None
+
+
+def test_an_exchange_is_missing_at_one_of_several_uses():
+    op, cause, facts = _found(NEXT, NEXT_SHARD)
+    assert op.name == "stablehlo.divide"
+    assert cause is Cause.WRONG_PERMUTATION
+    assert facts == {"expected": "pairs 0→3, 1→0, 2→1, 3→2", "found": "no exchange"}
+
+
+LOOP = """
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %x, %k = stablehlo.while(%y = %a0, %j = %zero) : tensor<3xf32>, tensor<i32>
+  cond {
+    %three = stablehlo.constant dense<3> : tensor<i32>
+    %go = stablehlo.compare LT, %j, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %go : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %j, %one : tensor<i32>
+    %z = stablehlo.add %y, %y : tensor<3xf32>
+    stablehlo.return %z, %next : tensor<3xf32>, tensor<i32>
+  }
+  %out = stablehlo.negate %x : tensor<3xf32>
+"""
+
+
+def test_regions_are_blocks_of_their_own():
+    before, after = program(NEXT, [WHOLE], WHOLE, DEVICES), program(LOOP, [SHARD], SHARD, DEVICES)
+    scene = Scene(decide(before, after, deadline=None, assume_in_bounds=False), before, after, 0)
+    blocks: dict[tuple[int, ...], list[str]] = {}
+    for site in scene.sites:
+        blocks.setdefault(site.block, []).append(site.op.name.partition(".")[2])
+    assert sorted(map(sorted, blocks.values())) == [
+        ["add", "add", "constant"],
+        ["compare", "constant"],
+        ["constant", "negate", "while"],
+    ]
+    assert sorted(blocks[()]) == ["constant", "negate", "while"]
