@@ -97,7 +97,7 @@ def parser() -> argparse.ArgumentParser:
     proof.add_argument(
         "--no-confirm",
         action="store_true",
-        help="do not run a counterexample on XLA as well before it is believed",
+        help="do not run a counterexample on another evaluator as well before it is believed",
     )
 
     output = result.add_argument_group("output")

@@ -7,6 +7,9 @@ The functions here have the same meaning in every supported jaxlib; what a versi
 from __future__ import annotations
 
 import io
+import os
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 from jaxlib import _hlo, _jax  # pyright: ignore[reportAttributeAccessIssue]
@@ -24,12 +27,16 @@ from jaxlib.mlir._mlir_libs import (  # pyright: ignore[reportMissingImports]
     _sdy,
     _stablehlo,
 )
+from jaxlib.mlir.passmanager import PassManager
 from jaxlib.version import __version__ as jaxlib_version
 
 __all__ = [
     "bytecode_of",
     "hlo_text_to_proto",
     "hlo_to_stablehlo",
+    "interpret",
+    "interpreted_devices",
+    "interpreter_context",
     "ir",
     "is_portable_artifact",
     "jaxlib_version",
@@ -99,6 +106,35 @@ def portable_artifact(module: ir.Module) -> bytes | None:
         finally:
             handler.detach()
     return None
+
+
+def interpreter_context() -> ir.Context:
+    """A context for what StableHLO's interpreter runs."""
+    context = new_context()
+    _stablehlo.register_interpreter_dialect(context)
+    return context
+
+
+def interpret(module: ir.Module, arguments: Sequence[ir.Attribute]) -> list[ir.Attribute]:
+    """What StableHLO's interpreter gives for the module's main function; it may end the process.
+
+    Ops that it has no meaning for, but other ops have, are replaced in the module by StableHLO's own pass.
+    """
+    _stablehlo.register_stablehlo_passes()
+    replaced = "stablehlo-legalize-deprecated-ops{fail-on-unused=false}"
+    with module.context:
+        PassManager.parse(f"builtin.module(func.func({replaced}))").run(module.operation)
+    return _stablehlo.eval_module(module, arguments)
+
+
+def interpreted_devices() -> int:
+    """How many devices the interpreter can run at once.
+
+    Before jaxlib 0.12 they wait for each other on a pool of one thread a processor, and give up.
+    """
+    if tuple(map(int, jaxlib_version.split(".")[:2])) >= (0, 12):
+        return sys.maxsize
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def lowered_module(lowered: Any) -> ir.Module | None:

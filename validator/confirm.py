@@ -1,7 +1,7 @@
-"""A second opinion on each counterexample: XLA runs both programs on its inputs, on forced CPU devices.
+"""A second opinion on each counterexample: XLA, or else StableHLO's interpreter, runs both programs on its inputs.
 
-The reference evaluator alone refutes. Where XLA runs the programs too and sees no difference, one of the two evaluators
-is wrong, and nothing is refuted.
+The reference evaluator alone refutes. Where another one runs the programs too and sees no difference, one of the two
+evaluators is wrong, and nothing is refuted.
 """
 
 from __future__ import annotations
@@ -11,44 +11,59 @@ import os
 import pickle
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import replica_runner
+from . import interpreted, replica_runner
 from .evaluate.compare import Counterexample
 from .evaluate.errors import EvaluationError
 from .options import Options
 from .read.errors import ReadError
 from .read.runnable import NotRunnableError
-from .replicas import ReplicaRun, Side, replica_run
+from .replicas import XLA_LIMITS, Limits, ReplicaRun, Side, replica_run
 from .report.note import Note
 from .report.report import Confirmation, Evaluator, Obstacle, Report
 from .report.verdict import Verdict
 from .run import Source
 
 SECONDS = 10.0
-"""How long XLA may take for both programs."""
+"""How long each evaluator may take for both programs."""
 
 
-def confirmed(report: Report, before: Source, after: Source, options: Options, seconds: float = SECONDS) -> Report:
-    """The report with what XLA says of its counterexample; NOT_PROVED where XLA sees no difference.
+def confirmed(
+    report: Report,
+    before: Source,
+    after: Source,
+    options: Options,
+    seconds: float = SECONDS,
+    deadline: float | None = None,
+) -> Report:
+    """The report with what another evaluator says of its counterexample; NOT_PROVED where it sees no difference.
 
-    A report without counterexample is returned as it is. Nothing that XLA does ends in an exception.
+    XLA is asked first, and StableHLO's interpreter where XLA does not run the programs; each has these seconds, and
+    none after the deadline, a time of the monotonic clock. A report without counterexample is returned as it is.
+    Nothing that an evaluator does ends in an exception.
     """
     witness = report.counterexample
     if witness is None:
         return report
-    try:
-        run = replica_run(witness, before, after, options)
-        values = _values(run, seconds)
-    except (NotRunnableError, EvaluationError, ReadError, MemoryError) as error:
-        return replace(report, confirmation=Confirmation((Evaluator.REFERENCE,), str(error) or type(error).__name__))
-    if differ(witness, *values):
-        return replace(report, confirmation=Confirmation((Evaluator.REFERENCE, Evaluator.XLA)))
-    return _contradicted(report, witness, *values)
+    reasons: list[str] = []
+    for evaluator, (limits, values_of) in _OTHERS.items():
+        left = seconds if deadline is None else max(0.0, min(seconds, deadline - time.monotonic()))
+        try:
+            values = values_of(replica_run(witness, before, after, options, limits), left)
+        except (NotRunnableError, EvaluationError, ReadError, MemoryError) as error:
+            reasons.append(str(error) or type(error).__name__)
+            continue
+        if differ(witness, *values):
+            return replace(report, confirmation=Confirmation((Evaluator.REFERENCE, evaluator), "; ".join(reasons)))
+        return _contradicted(report, witness, evaluator, *values)
+    return replace(report, confirmation=Confirmation((Evaluator.REFERENCE,), "; ".join(dict.fromkeys(reasons))))
 
 
 def differ(witness: Counterexample, expected: Any, actual: Any) -> bool:
@@ -66,12 +81,12 @@ def differ(witness: Counterexample, expected: Any, actual: Any) -> bool:
     return bool(distance > gap / 2)
 
 
-def _contradicted(report: Report, witness: Counterexample, expected: Any, actual: Any) -> Report:
+def _contradicted(report: Report, witness: Counterexample, evaluator: Evaluator, expected: Any, actual: Any) -> Report:
     """NOT_PROVED instead of REFUTED: the evaluators contradict each other."""
     note = (
         f"the reference evaluator sees a difference in output {witness.result}, device {witness.device}, element "
-        f"{list(witness.index)} (expected {witness.expected}, got {witness.actual}), but XLA, on the same inputs, does "
-        f"not (expected {expected}, got {actual}): please report this"
+        f"{list(witness.index)} (expected {witness.expected}, got {witness.actual}), but {evaluator.title}, on the "
+        f"same inputs, does not (expected {expected}, got {actual}): please report this"
     )
     message = "the two evaluators disagree on a counterexample"
     outputs = tuple(
@@ -89,7 +104,7 @@ def _contradicted(report: Report, witness: Counterexample, expected: Any, actual
     )
 
 
-def _values(run: ReplicaRun, seconds: float) -> tuple[Any, Any]:
+def _on_xla(run: ReplicaRun, seconds: float) -> tuple[Any, Any]:
     """The two elements as XLA computes them; raises `NotRunnableError` where it computes none."""
     sides = (run.before, run.after)
     results = run_apart([(side.module, side.replicas, list(side.inputs)) for side in sides], seconds)
@@ -127,3 +142,10 @@ def run_apart(jobs: list[tuple[bytes, int, list[np.ndarray]]], seconds: float) -
             raise NotRunnableError(f"XLA does not run it: {answer}")
         results.append(answer)
     return results
+
+
+_OTHERS: dict[Evaluator, tuple[Limits, Callable[[ReplicaRun, float], tuple[Any, Any]]]] = {
+    Evaluator.XLA: (XLA_LIMITS, _on_xla),
+    Evaluator.STABLEHLO: (interpreted.LIMITS, interpreted.interpreted),
+}
+"""What is asked besides the reference evaluator, in this order until one answers."""

@@ -29,8 +29,8 @@ class Options:
     sets no limit. `node_limit` bounds the nodes of the e-graph, None leaves its own bound. `seed` starts the input
     generator of the reference evaluator; it can change which counterexample is found, never a proof. `relations` is a
     relation file: how parameters and results relate where the programs' shardings do not say so. With `confirm` a
-    counterexample is run on XLA too before it is believed, where that is quick. With `certificate` a proof is written
-    down, to be checked by others.
+    counterexample is run on XLA, or else on StableHLO's interpreter, too before it is believed, where that is quick.
+    With `certificate` a proof is written down, to be checked by others.
     """
 
     theory: Theory = Theory.REASSOCIATED

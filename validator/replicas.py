@@ -17,11 +17,18 @@ from .read.scalars import fold_scalars
 from .run import Source
 from .validate import relations_of
 
-MAX_DEVICES = 64
-MAX_ELEMENTS = 1 << 22
-"""Elements of all inputs and results on all devices."""
-MAX_OPS = 2_000
-"""XLA's compile time goes with these."""
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an evaluator runs by the way: devices, elements of all inputs and results on all of them, and ops."""
+
+    devices: int
+    elements: int
+    ops: int
+
+
+XLA_LIMITS = Limits(devices=64, elements=1 << 22, ops=2_000)
+"""XLA's compile time goes with the ops."""
 
 _BELOW_A_BYTE = frozenset({DType.I2, DType.I4, DType.UI2, DType.UI4})
 
@@ -49,13 +56,15 @@ class ReplicaRun:
         return max(self.before.replicas, self.after.replicas)
 
 
-def replica_run(witness: Counterexample, before: Source, after: Source, options: Options) -> ReplicaRun:
-    """What to run so that XLA shows the difference.
+def replica_run(
+    witness: Counterexample, before: Source, after: Source, options: Options, limits: Limits = XLA_LIMITS
+) -> ReplicaRun:
+    """What to run so that another evaluator shows the difference.
 
-    Raises `NotRunnableError` for programs that XLA cannot run in this way, or that are too large to run by the way.
+    Raises `NotRunnableError` for programs that cannot be run in this way, or that are too large to run by the way.
     """
     spec, implementation = read_pair(before.data, after.data, names=(before.name, after.name))
-    _check_size(spec, implementation)
+    _check_size(spec, implementation, limits)
     relations, _ = relations_of(fold_scalars(spec), fold_scalars(implementation), options)
     layouts = given_layouts(spec, implementation, relations)
     poison = np.random.default_rng([witness.seed, 0xBAD])
@@ -90,17 +99,17 @@ def _typed(inputs: list[np.ndarray], program: Program) -> tuple[np.ndarray, ...]
     )
 
 
-def _check_size(before: Program, after: Program) -> None:
-    if after.num_devices > MAX_DEVICES:
-        raise NotRunnableError(f"more than {MAX_DEVICES} devices")
+def _check_size(before: Program, after: Program, limits: Limits) -> None:
+    if after.num_devices > limits.devices:
+        raise NotRunnableError(f"more than {limits.devices} devices")
     for program, copies in ((before, 1), (after, after.num_devices)):
         values = [entry.value.tensor for entry in (*program.parameters, *program.results)]
         if any(value.dtype in _BELOW_A_BYTE for value in values):
             raise NotRunnableError("an element type of less than a byte")
-        if copies * sum(value.size for value in values) > MAX_ELEMENTS:
-            raise NotRunnableError(f"inputs and results of more than {MAX_ELEMENTS} elements")
-        if _ops(program.body) > MAX_OPS:
-            raise NotRunnableError(f"more than {MAX_OPS} ops")
+        if copies * sum(value.size for value in values) > limits.elements:
+            raise NotRunnableError(f"inputs and results of more than {limits.elements} elements")
+        if _ops(program.body) > limits.ops:
+            raise NotRunnableError(f"more than {limits.ops} ops")
 
 
 def _ops(body: Region) -> int:

@@ -96,10 +96,9 @@ def validate_here(before: Source, after: Source, options: Options, course: Cours
 
     report = validate_programs(spec, implementation, options, course)
     if options.confirm and report.counterexample is not None:
-        from .confirm import SECONDS, confirmed
+        from .confirm import confirmed
 
-        left = SECONDS if course.deadline is None else course.deadline - time.monotonic()
-        report = confirmed(report, before, after, options, max(0.0, min(SECONDS, left)))
+        report = confirmed(report, before, after, options, deadline=course.deadline)
     return replace(report, stats=replace(report.stats, seconds=time.monotonic() - start))
 
 

@@ -1,15 +1,18 @@
-"""A counterexample is believed only if XLA, where it can run the programs, sees the difference too."""
+"""A counterexample is believed only if XLA or StableHLO's interpreter, where they run the programs, see it too."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
 
-from shardproof.validator import confirm, replica_runner
+from shardproof.validator import compat, confirm, replica_runner
 from shardproof.validator.confirm import confirmed, differ
 from shardproof.validator.evaluate.compare import Counterexample
 from shardproof.validator.options import Options
+from shardproof.validator.read.runnable import NotRunnableError
 from shardproof.validator.report.report import Confirmation, Evaluator, Report
 from shardproof.validator.report.verdict import Verdict
 from shardproof.validator.run import Source, validate_here
@@ -19,6 +22,23 @@ BEFORE, AFTER, BROKEN = (Source.of_file(str(EXAMPLE / f"{name}.hlo.txt")) for na
 ASK = Options(confirm=True)
 PATIENCE = 300.0
 """Seconds for XLA: the machine may be busy."""
+
+
+@pytest.fixture
+def no_interpreter(monkeypatch: pytest.MonkeyPatch):
+    """XLA is all there is."""
+    monkeypatch.setattr(confirm, "_OTHERS", {Evaluator.XLA: confirm._OTHERS[Evaluator.XLA]})
+
+
+@pytest.fixture
+def no_xla(monkeypatch: pytest.MonkeyPatch):
+    """XLA takes too long."""
+    limits, _ = confirm._OTHERS[Evaluator.XLA]
+
+    def slow(*_: object) -> NoReturn:
+        raise NotRunnableError("XLA took more than 10 s")
+
+    monkeypatch.setattr(confirm, "_OTHERS", {**confirm._OTHERS, Evaluator.XLA: (limits, slow)})
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +63,7 @@ def test_a_difference_that_xla_does_not_see_refutes_nothing(refuted_example: Rep
     assert report.outputs[0].verdict is Verdict.NOT_PROVED
 
 
+@pytest.mark.usefixtures("no_interpreter")
 def test_without_an_answer_the_reference_evaluator_stands_alone(refuted_example: Report):
     report = confirmed(refuted_example, BEFORE, BROKEN, ASK, seconds=0.0)
     assert report.verdict is Verdict.REFUTED
@@ -51,6 +72,7 @@ def test_without_an_answer_the_reference_evaluator_stands_alone(refuted_example:
     assert "note: seen by the reference evaluator alone: XLA took more than 0 s" in str(report)
 
 
+@pytest.mark.usefixtures("no_interpreter")
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
@@ -79,9 +101,128 @@ def test_what_xla_refuses_is_told(refuted_example: Report):
 
 
 def test_large_programs_are_not_run_by_the_way(refuted_example: Report, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("shardproof.validator.replicas.MAX_OPS", 3)
+    few = {evaluator: (replace(limits, ops=3), run) for evaluator, (limits, run) in confirm._OTHERS.items()}
+    monkeypatch.setattr(confirm, "_OTHERS", few)
     report = confirmed(refuted_example, BEFORE, BROKEN, ASK, PATIENCE)
     assert report.confirmation == Confirmation((Evaluator.REFERENCE,), "more than 3 ops")
+
+
+def test_after_the_deadline_nothing_is_run(refuted_example: Report):
+    report = confirmed(refuted_example, BEFORE, BROKEN, ASK, PATIENCE, deadline=time.monotonic() - 1)
+    assert report.confirmation is not None
+    assert report.confirmation.evaluators == (Evaluator.REFERENCE,)
+    assert report.confirmation.reason.startswith("XLA took more than 0 s; StableHLO's interpreter ")
+
+
+def _summing(devices: int, reducer: str) -> Source:
+    """Each device's part of the input, put together over all of them."""
+    groups = "[[" + ", ".join(map(str, range(devices))) + "]]"
+    return Source(
+        f"{reducer}.mlir",
+        f"""
+    module @m attributes {{mhlo.num_partitions = {devices} : i32}} {{
+      func.func public @main(%x: tensor<3xTYPE> {{mhlo.sharding = "{{devices=[{devices}]<=[{devices}]}}"}},
+          %p: tensor<i1> {{mhlo.sharding = "{{replicated}}"}})
+          -> (tensor<3xTYPE> {{mhlo.sharding = "{{replicated}}"}}) {{
+        %z = "stablehlo.all_reduce"(%x) <{{replica_groups = dense<{groups}> : tensor<1x{devices}xi64>,
+          channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}> ({{
+        ^bb0(%a: tensor<TYPE>, %b: tensor<TYPE>):
+          %c = stablehlo.{reducer} %a, %b : tensor<TYPE>
+          stablehlo.return %c : tensor<TYPE>
+        }}) : (tensor<3xTYPE>) -> tensor<3xTYPE>
+        %n = stablehlo.negate %z : tensor<3xTYPE>
+        %r = stablehlo.select %p, %z, %n : tensor<i1>, tensor<3xTYPE>
+        return %r : tensor<3xTYPE>
+      }}
+    }}""".encode(),
+    )
+
+
+def _sum(devices: int) -> Source:
+    total = 3 * devices
+    text = f"""
+    module @m attributes {{mhlo.num_partitions = {devices} : i32}} {{
+      func.func public @main(%x: tensor<{total}xTYPE> {{mhlo.sharding = "{{devices=[{devices}]<=[{devices}]}}"}},
+          %p: tensor<i1> {{mhlo.sharding = "{{replicated}}"}})
+          -> (tensor<3xTYPE> {{mhlo.sharding = "{{replicated}}"}}) {{
+        %rows = stablehlo.reshape %x : (tensor<{total}xTYPE>) -> tensor<{devices}x3xTYPE>
+        %zero = stablehlo.constant dense<ZERO> : tensor<TYPE>
+        %z = stablehlo.reduce(%rows init: %zero) applies stablehlo.add across dimensions = [0]
+          : (tensor<{devices}x3xTYPE>, tensor<TYPE>) -> tensor<3xTYPE>
+        %n = stablehlo.negate %z : tensor<3xTYPE>
+        %r = stablehlo.select %p, %z, %n : tensor<i1>, tensor<3xTYPE>
+        return %r : tensor<3xTYPE>
+      }}
+    }}"""
+    return Source("sum.mlir", text.encode())
+
+
+def _of(source: Source, kind: str) -> Source:
+    zero = "(0.0, 0.0)" if kind.startswith("complex") else "0.0" if kind[0] in "bf" else "0"
+    return Source(source.name, source.data.replace(b"TYPE", kind.encode()).replace(b"ZERO", zero.encode()))
+
+
+@pytest.mark.usefixtures("no_xla")
+@pytest.mark.skipif(compat.interpreted_devices() < 2, reason="the interpreter waits for one processor a device")
+@pytest.mark.parametrize("kind", ["f32", "f64", "bf16", "f8E4M3FN", "i32", "ui8", "complex<f32>"])
+def test_the_interpreter_sees_what_xla_does_not_run(kind: str):
+    before, wrong, right = (_of(text, kind) for text in (_sum(2), _summing(2, "multiply"), _summing(2, "add")))
+    refuted = validate_here(before, wrong, Options())
+    assert refuted.verdict is Verdict.REFUTED
+    report = confirmed(refuted, before, wrong, ASK, PATIENCE)
+    assert report.confirmation == Confirmation((Evaluator.REFERENCE, Evaluator.STABLEHLO), "XLA took more than 10 s")
+    assert report.to_json()["counterexample"]["evaluators"] == ["reference", "stablehlo"]
+    said = "seen by the reference evaluator and by StableHLO's interpreter, which ran both programs op by op"
+    assert f"note: {said} (XLA took more than 10 s)" in str(report)
+    contradicted = confirmed(refuted, before, right, ASK, PATIENCE)
+    assert contradicted.verdict is Verdict.NOT_PROVED
+    assert "but StableHLO's interpreter, on the same inputs, does not" in str(contradicted.notes[-1])
+
+
+BROADCAST_BEFORE = """
+module @m attributes {mhlo.num_partitions = 2 : i32} {
+  func.func public @main(%x: tensor<6xf32> {mhlo.sharding = "{devices=[2]<=[2]}"})
+      -> (tensor<3xf32> {mhlo.sharding = "{replicated}"}) {
+    %s = stablehlo.slice %x [0:3] : (tensor<6xf32>) -> tensor<3xf32>
+    return %s : tensor<3xf32>
+  }
+}"""
+
+BROADCAST_AFTER = """
+module @m attributes {mhlo.num_partitions = 2 : i32} {
+  func.func public @main(%x: tensor<3xf32> {mhlo.sharding = "{devices=[2]<=[2]}"})
+      -> (tensor<3xf32> {mhlo.sharding = "{replicated}"}) {
+    %s = "stablehlo.collective_broadcast"(%x) {replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>} : (tensor<3xf32>) -> tensor<3xf32>
+    return %s : tensor<3xf32>
+  }
+}"""
+
+
+@pytest.mark.skipif(compat.interpreted_devices() < 2, reason="the interpreter waits for one processor a device")
+def test_an_op_that_xla_has_no_code_for():
+    before, after = Source("before.mlir", BROADCAST_BEFORE.encode()), Source("after.mlir", BROADCAST_AFTER.encode())
+    report = confirmed(validate_here(before, after, Options()), before, after, ASK, PATIENCE)
+    assert report.verdict is Verdict.REFUTED
+    assert report.confirmation is not None
+    assert report.confirmation.evaluators == (Evaluator.REFERENCE, Evaluator.STABLEHLO)
+    assert report.confirmation.reason.startswith("XLA does not run it: ")
+    assert "collective-broadcast" in report.confirmation.reason
+
+
+@pytest.mark.skipif(compat.interpreted_devices() < 80, reason="this jaxlib's interpreter needs a processor a device")
+def test_the_interpreter_has_more_devices_than_xla():
+    before, wrong = _of(_sum(80), "f32"), _of(_summing(80, "maximum"), "f32")
+    report = confirmed(validate_here(before, wrong, Options()), before, wrong, ASK, PATIENCE)
+    assert report.confirmation == Confirmation((Evaluator.REFERENCE, Evaluator.STABLEHLO), "more than 64 devices")
+
+
+def test_too_few_processors_are_told(refuted_example: Report, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(compat, "interpreted_devices", lambda: 7)
+    monkeypatch.setattr(confirm, "_OTHERS", {Evaluator.STABLEHLO: confirm._OTHERS[Evaluator.STABLEHLO]})
+    report = confirmed(refuted_example, BEFORE, BROKEN, ASK, PATIENCE)
+    reason = "StableHLO's interpreter of this jaxlib runs only as many devices as there are processors"
+    assert report.confirmation == Confirmation((Evaluator.REFERENCE,), reason)
 
 
 def test_xla_is_asked_only_for_counterexamples(monkeypatch: pytest.MonkeyPatch):

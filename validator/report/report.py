@@ -56,11 +56,30 @@ class Evaluator(enum.Enum):
     """The reference evaluator of this package."""
     XLA = "xla"
     """XLA's CPU back end, each device as a replica."""
+    STABLEHLO = "stablehlo"
+    """StableHLO's interpreter, each device as a process of a grid."""
+
+    @property
+    def title(self) -> str:
+        """What reports call it."""
+        return _EVALUATORS[self][0]
+
+    @property
+    def manner(self) -> str:
+        """What it is, and how it ran both programs."""
+        return ", ".join(_EVALUATORS[self])
+
+
+_EVALUATORS = {
+    Evaluator.REFERENCE: ("the reference evaluator",),
+    Evaluator.XLA: ("XLA", "which ran both programs on CPU devices"),
+    Evaluator.STABLEHLO: ("StableHLO's interpreter", "which ran both programs op by op"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """Which evaluators have seen the difference that a counterexample shows; `reason` says why not all of them."""
+    """Which evaluators have seen what a counterexample shows; `reason` says why those asked before them have not."""
 
     evaluators: tuple[Evaluator, ...]
     reason: str = ""

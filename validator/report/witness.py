@@ -44,7 +44,8 @@ def seen_by(report: Report) -> str:
     if confirmation is None:
         return "seen by the reference evaluator"
     if len(confirmation.evaluators) > 1:
-        return "seen by the reference evaluator and by XLA, which ran both programs on CPU devices"
+        reason = f" ({confirmation.reason})" if confirmation.reason else ""
+        return f"seen by the reference evaluator and by {confirmation.evaluators[-1].manner}{reason}"
     return f"seen by the reference evaluator alone: {confirmation.reason}"
 
 
