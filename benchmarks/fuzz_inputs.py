@@ -173,7 +173,8 @@ def case(number: int, kind: str, seed: int) -> tuple[Seed, tuple[bytes, ...], li
     if made_of.damaged:
         which = rng.choice(made_of.damaged)
         others = [one.files[which] for one in seeds(kind) if which < len(one.files)]
-        files[which] = rng.choice(_DAMAGE.get(kind, _OF_TEXT))(rng, files[which], others)
+        while files[which] == made_of.files[which]:
+            files[which] = rng.choice(_DAMAGE.get(kind, _OF_TEXT))(rng, files[which], others)
         return made_of, tuple(files), list(made_of.command)
     command = list(made_of.command)
     for _ in range(rng.randrange(1, 5)):
