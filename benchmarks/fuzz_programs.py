@@ -78,7 +78,12 @@ def attempt(task: Task) -> dict[str, Any]:
 
 def judge(made: RandomProgram) -> dict[str, Any]:
     """What prover, evaluator, XLA and interpreter say of a program; `finding` tells who disagrees."""
-    warnings.simplefilter("ignore")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _judged(made)
+
+
+def _judged(made: RandomProgram) -> dict[str, Any]:
     row: dict[str, Any] = {"kind": made.kind, "verdict": "", "finding": "", "text": made.text()}
     try:
         lowered = made.jitted().lower(*made.structs())
