@@ -51,6 +51,16 @@ def test_the_list_is_read_whole() -> None:
     assert len(BUGS) >= 11
 
 
+def test_every_entry_has_a_program_versions_a_verdict_and_reports() -> None:
+    sections = [part for part in re.split(r"\n##+ ", TEXT)[1:] if re.search(r"^- Public report:", part, re.MULTILINE)]
+    assert len(sections) >= len(BUGS) + 8
+    for section in sections:
+        title = section.partition("\n")[0]
+        assert re.search(r"```(python|mlir)\n", section), title
+        assert re.search(r"^\| (JAX|jaxlib) \|.*\d.*\|$", section, re.MULTILINE), title
+        assert re.search(r"^- Verdict: \w", section, re.MULTILINE), title
+
+
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.title)
 def test_a_bug_is_as_told(bug: Bug) -> None:
     if jax.__version__ not in bug.wrong:
