@@ -250,7 +250,14 @@ def _call(function: Any, arguments: list[str], folder: str) -> tuple[int, str, s
 
 
 def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """MB that this process has held at most, and so for the copies of it that there are now."""
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            told = dict(line.split(":", 1) for line in status.read_text().splitlines())
+            if int(told["PPid"]) == os.getpid():
+                own += int(told["VmHWM"].split()[0]) / 1024
+    return own
 
 
 def _row(task: Task, made_of: Seed) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import selectors
 import signal
 import struct
@@ -176,7 +177,7 @@ class _Reader:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
         self._pipe = process.stdout.fileno()
-        self._memory = Path(f"/proc/{process.pid}/statm")
+        self._memory = _Memory(process.pid)
         self._data = bytearray()
 
     def next(self, deadline: float | None, memory_limit: int | None) -> object:
@@ -194,7 +195,7 @@ class _Reader:
                 if left is not None and left <= 0:
                     return Obstacle.TIMEOUT
                 if memory_limit is not None:
-                    if self._resident() > memory_limit:
+                    if self._memory.resident() > memory_limit:
                         return Obstacle.MEMORY
                     left = _LOOK if left is None else min(left, _LOOK)
                 if selector.select(left):
@@ -203,13 +204,35 @@ class _Reader:
                         raise EOFError
                     self._data += part
 
-    def _resident(self) -> float:
-        """MB of memory that the process holds."""
-        try:
-            pages = int(self._memory.read_text().split()[1])
-        except (OSError, IndexError):
-            return 0.0  # it has just ended
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+class _Memory:
+    """What a process holds together with the copies that it has made of itself, which are in its session."""
+
+    def __init__(self, process: int) -> None:
+        self._process = process
+        self._copies: set[str] = set()
+        self._seen = {str(process)}
+
+    def resident(self) -> float:
+        """MB of memory; of a copy only what it does not share."""
+        names = os.listdir("/proc") if os.path.isdir("/proc") else []
+        for name in set(filter(str.isdigit, names)) - self._seen:
+            self._seen.add(name)
+            with suppress(OSError, IndexError):
+                if int(Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[3]) == self._process:
+                    self._copies.add(name)
+        pages = _number(f"/proc/{self._process}/statm", r"\d+ (\d+)")
+        own = sum(_number(f"/proc/{name}/smaps_rollup", r"Private_Dirty: +(\d+)") for name in self._copies)
+        return (pages * os.sysconf("SC_PAGE_SIZE") + own * 1024) / 1e6
+
+
+def _number(path: str, pattern: str) -> int:
+    """A number in a file about a process, 0 where the process has ended."""
+    try:
+        found = re.search(pattern, Path(path).read_text())
+    except OSError:
+        return 0
+    return int(found[1]) if found is not None else 0
 
 
 def validate_limited(before: Source, after: Source, options: Options, course: Course | None = None) -> Report:

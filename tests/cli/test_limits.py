@@ -115,6 +115,17 @@ def test_memory(patched):
     assert str(report.notes[-1]) == "the memory limit was reached while looking for a counterexample"
 
 
+def test_memory_of_the_copy_that_reads(patched):
+    patched(
+        "import shardproof.validator.read.program as program\n"
+        + function("hoard", "kept = []\nwhile True:\n    kept.append(b'x' * 50_000_000)\n    time.sleep(0.1)")
+        + "program._bytecode = hoard\n"
+    )
+    report = limited(chain("multiply"), chain("multiply"), Options(memory_limit=800, timeout=60))
+    assert report.obstacle is Obstacle.MEMORY
+    assert report.message == "no verdict within 800 MB, stopped while reading the before program"
+
+
 def test_memory_of_the_start_alone():
     report = limited(chain("multiply"), chain("multiply"), Options(memory_limit=1))
     assert report.obstacle is Obstacle.MEMORY
