@@ -16,9 +16,8 @@ from benchmarks.fuzz_programs import _finding, draw, judge
 from benchmarks.random_programs import KINDS, RandomProgram
 
 ROOT = Path(__file__).parents[2]
-SETTINGS = settings(
-    derandomize=True, deadline=None, database=None, max_examples=8, suppress_health_check=list(HealthCheck)
-)
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+SETTINGS = settings(derandomize=True, deadline=None, database=None, max_examples=8, suppress_health_check=SLOW)
 
 
 @pytest.mark.slow
