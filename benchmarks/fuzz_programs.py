@@ -196,7 +196,8 @@ def _ran_alone(made: RandomProgram, spec: Program, inputs: list[Any]) -> str:
     """Who gets something else on one device than the evaluator: XLA, StableHLO's interpreter, or nobody."""
     function = made.build()
     text = _whole_text(made)
-    text = "" if "chlo." in text or "custom_call" in text else text
+    # the interpreter of jaxlib 0.10 writes a scatter into its operand (BUGLIST.md)
+    text = "" if re.search(r"chlo\.|custom_call|stablehlo\.scatter", text) else text
     for values in inputs:
         try:
             wanted = [result[0] for result in Machine(1, Native()).run(spec, [value[None] for value in values])]

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 import pytest
+from evaluate.oracles import interpret, run_text
 
 import shardproof
 from shardproof import Verdict
+from shardproof.validator.compat import jaxlib_version
 
 TEXT = (Path(__file__).parents[2] / "BUGLIST.md").read_text()
 _CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -89,3 +91,19 @@ def test_a_bug_is_as_told(bug: Bug) -> None:
     names["run"] = run
     exec(bug.code, names)
     assert ran
+
+
+def test_the_interpreter_is_as_told() -> None:
+    (section,) = (part for part in TEXT.split("\n## ") if part.startswith("Not XLA: StableHLO's interpreter"))
+    code, versions, results = (
+        re.findall(pattern, section, re.DOTALL)[0]
+        for pattern in (r"```mlir\n(.*?)```", r"\n\| jaxlib \|(.*?)\|\n", r"\n\| interpreter \|(.*?)\|\n")
+    )
+    told = dict(zip(map(str.strip, versions.split("|")), map(str.strip, results.split("|")), strict=True))
+    if jaxlib_version not in told:
+        pytest.skip(f"nothing is told of jaxlib {jaxlib_version}")
+    inputs = [np.array(value, np.int32) for value in ([1, 2], [[0]], [9])]
+    (mine,) = run_text(code, *inputs)
+    (found,) = interpret(code, *inputs)
+    assert mine.tolist() == [1, 2]
+    assert found.tolist() == {"wrong": [9, 2], "right": [1, 2]}[told[jaxlib_version]]

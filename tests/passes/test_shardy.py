@@ -46,7 +46,8 @@ def verdicts(stages: list[Stage]) -> dict[str, Verdict | None]:
 
 
 def test_the_list_is_read_whole():
-    assert len(BUGS) == _LIST.count("```mlir")
+    _, chapter = _LIST.split("\n## Shardy's own partitioner\n")
+    assert len(BUGS) == chapter.count("```mlir")
     assert len(BUGS) >= 9
 
 
