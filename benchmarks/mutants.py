@@ -4,7 +4,7 @@
 
 Each mutant is one JSON line of the file; a run that finds the file goes on where it ended. A mutant that is PROVED
 although the evaluator finds a difference is a fault of the prover, and the run then exits with 1. So does one whose
-precision was lowered (K27) and that is proved without ignoring rounding.
+precision was lowered (K27) and that is proved without ignoring rounding, and a benign one that is REFUTED.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from shardproof.validator.ops.record import Theory
+from shardproof.validator.options import Options
 from shardproof.validator.read.ir import Program
 from shardproof.validator.relate.decide import decide
+from shardproof.validator.report.verdict import Verdict
+from shardproof.validator.validate import validate_programs
 from tests.tools.mutate import KINDS, Mutant, benign_rewrites, mutants
 
 from .oracle import Label, label
@@ -30,6 +33,7 @@ from .watched import Failure, run
 
 BENIGN = "benign"
 PRECISION = "K27"
+ORIGINAL_DIFFERS = "the program differs without the rewrite, too"
 _THEORIES = tuple(Theory)
 VERDICTS = ("REFUTED", "NOT_PROVED", "UNSUPPORTED", "PROVED", "TIMEOUT", "ERROR")
 
@@ -76,6 +80,11 @@ class Outcome:
         return self.oracle == Label.DIFFERS.value or (self.kind == PRECISION and self.theory != "real")
 
     @property
+    def wrongly_refuted(self) -> bool:
+        """A benign rewrite of a right program that the whole validation calls wrong."""
+        return self.kind == BENIGN and self.verdict == "REFUTED" and self.message != ORIGINAL_DIFFERS
+
+    @property
     def missed(self) -> bool:
         """A benign rewrite of a right program that is not proved although the accepted theory covers it."""
         if self.kind != BENIGN or self.theory_needed == "real" or self.oracle == Label.DIFFERS.value:
@@ -111,13 +120,13 @@ def work(task: Task) -> Outcome:
         said, detail = label(pair.before, mutant.program)
         found.update(oracle=said.value, oracle_detail=detail)
     if task.prover:
-        found.update(_prove(pair.before, mutant, said))
+        found.update(_prove(pair.before, pair.after, mutant, said))
     return Outcome(**_identity(task, mutant), **found, seconds=round(time.perf_counter() - start, 4))
 
 
-def _prove(before: Program, mutant: Mutant, said: Label | None) -> dict[str, str]:
+def _prove(before: Program, original: Program, mutant: Mutant, said: Label | None) -> dict[str, str]:
     """The verdict. REFUTED is what the evaluator's label makes of a missing proof: to search once more for the same
-    difference, and to make it small, is most of a validation's time.
+    difference, and to make it small, is most of a validation's time. A benign mutant gets the whole validation.
     """
     decision = decide(before, mutant.program, deadline=None, assume_in_bounds=False)
     failing = next((k for k, one in enumerate(decision.comparisons) if one is None or not one.proved), None)
@@ -126,6 +135,10 @@ def _prove(before: Program, mutant: Mutant, said: Label | None) -> dict[str, str
         proved = _THEORIES.index(theory) <= _THEORIES.index(Theory.REASSOCIATED)
         return {"verdict": "PROVED" if proved else "NOT_PROVED", "theory": theory.value}
     missing = next((what for what in decision.missing if what), "")
+    if mutant.kind == BENIGN:
+        report = validate_programs(before, mutant.program, Options())
+        wrong = report.verdict is Verdict.REFUTED and label(before, original)[0] is Label.DIFFERS
+        return {"verdict": report.verdict.name, "message": ORIGINAL_DIFFERS if wrong else report.message}
     verdict = "REFUTED" if said is Label.DIFFERS else "UNSUPPORTED" if missing else "NOT_PROVED"
     stop, comparison = decision.stops[failing], decision.comparisons[failing]
     op = stop.origin.op if stop is not None and stop.origin is not None else None
@@ -189,7 +202,7 @@ def table(outcomes: Iterable[Outcome]) -> str:
     groups: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         groups[outcome.kind].append(outcome)
-    heads = ("kind", "mutants", "differ", "same", "unknown", "PROVED+differ", *VERDICTS)
+    heads = ("kind", "mutants", "differ", "same", "unknown", "PROVED+differ", "REFUTED+benign", *VERDICTS)
     lines = ["  ".join(f"{head:>7}" for head in heads)]
     for kind in [*KINDS, BENIGN, "all"]:
         members = [one for group in groups.values() for one in group] if kind == "all" else groups.get(kind, [])
@@ -204,6 +217,7 @@ def table(outcomes: Iterable[Outcome]) -> str:
             said[Label.SAME.value],
             said[Label.UNKNOWN.value],
             sum(one.wrongly_proved for one in members),
+            sum(one.wrongly_refuted for one in members),
             *(verdicts[verdict] for verdict in VERDICTS),
         )
         lines.append("  ".join(f"{cell:>{max(7, len(head))}}" for cell, head in zip(cells, heads, strict=True)))
@@ -248,6 +262,9 @@ def main(arguments: list[str] | None = None) -> int:
     for one in wrong:
         print(f"wrongly proved ({one.theory}): {one.pair}: {one.kind} {one.operator} at {one.site}: {one.change}")
     for one in outcomes:
+        if one.wrongly_refuted:
+            wrong.append(one)
+            print(f"wrongly refuted: {one.pair}: {one.operator} at {one.site}: {one.change}")
         if one.missed:
             print(f"benign, {one.verdict}: {one.pair}: {one.operator} at {one.site}: {one.change}; {one.frontier}")
     return 1 if wrong else 0

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from benchmarks.mutants import Outcome, _read_done, main, table
+from benchmarks.mutants import ORIGINAL_DIFFERS, Outcome, _read_done, main, table
 
 _OUTCOME = Outcome("key", "pair", "K1", "missing", "site", "left out", "", oracle="differs", verdict="REFUTED")
 
@@ -30,11 +30,19 @@ def test_a_benign_rewrite_is_missed_only_in_a_theory_that_covers_it() -> None:
     assert not replace(benign, verdict="PROVED").missed
 
 
+def test_a_benign_rewrite_is_refuted_rightly_only_with_its_program() -> None:
+    benign = replace(_OUTCOME, kind="benign", verdict="REFUTED")
+    assert benign.wrongly_refuted
+    assert not replace(benign, message=ORIGINAL_DIFFERS).wrongly_refuted
+    assert not replace(benign, kind="K1").wrongly_refuted
+    assert not replace(benign, verdict="NOT_PROVED").wrongly_refuted
+
+
 def test_the_table_counts_by_kind() -> None:
     lines = table([_OUTCOME, replace(_OUTCOME, key="other", verdict="PROVED", theory="exact")]).splitlines()
-    assert [line.split()[:6] for line in lines[1:]] == [
-        ["K1", "2", "2", "0", "0", "1"],
-        ["all", "2", "2", "0", "0", "1"],
+    assert [line.split()[:7] for line in lines[1:]] == [
+        ["K1", "2", "2", "0", "0", "1", "0"],
+        ["all", "2", "2", "0", "0", "1", "0"],
     ]
 
 
