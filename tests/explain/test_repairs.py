@@ -28,6 +28,12 @@ OWN = """
   %i = stablehlo.convert %d : (tensor<ui32>) -> tensor<i32>
 """
 
+OFFSET = """
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %s = stablehlo.multiply %i, %three : tensor<i32>
+  %o = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<i32>) -> tensor<3xi32>
+"""
+
 MASKED_SHARD = """
   %p = stablehlo.iota dim = 0 : tensor<3xi32>
   %five = stablehlo.constant dense<5> : tensor<3xi32>
@@ -124,3 +130,68 @@ def test_regions_are_blocks_of_their_own():
         ["constant", "negate", "while"],
     ]
     assert sorted(blocks[()]) == ["constant", "negate", "while"]
+
+
+def test_an_unused_offset_belongs_into_positions_that_only_later_ops_take():
+    # both comparisons lack it, so that no single use of the positions can be mended
+    before = MASKED.replace(
+        "%out = ",
+        """%two = stablehlo.constant dense<2> : tensor<12xi32>
+  %h = stablehlo.compare LT, %p, %two : (tensor<12xi32>, tensor<12xi32>) -> tensor<12xi1>
+  %u = stablehlo.exponential %a0 : tensor<12xf32>
+  %v = stablehlo.select %h, %u, %a0 : tensor<12xi1>, tensor<12xf32>
+  %out = """,
+    ).replace("select %m, %a0, %zero", "select %m, %v, %zero")
+    positions = "%p = stablehlo.iota dim = 0 : tensor<3xi32>"
+    shard = before.replace("12x", "3x").replace(positions, positions + OWN + OFFSET)
+    op, cause, facts = _found(before, shard)
+    assert op.name == "stablehlo.iota"
+    assert cause is Cause.WRONG_OFFSET
+    assert facts["expected"].startswith("'add' of '%") and facts["expected"].endswith("which nothing uses")
+
+
+def test_a_mask_that_is_missing_on_a_result():
+    before = MASKED
+    # the mask is there, and nothing uses it
+    shard = (
+        OWN
+        + OFFSET
+        + """
+  %q = stablehlo.iota dim = 0 : tensor<3xi32>
+  %p = stablehlo.add %q, %o : tensor<3xi32>
+  %five = stablehlo.constant dense<5> : tensor<3xi32>
+  %m = stablehlo.compare LT, %p, %five : (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi1>
+  %zero = stablehlo.constant dense<0.0> : tensor<3xf32>
+  %n = stablehlo.negate %a0 : tensor<3xf32>
+  %out = stablehlo.negate %n : tensor<3xf32>
+"""
+    )
+    op, cause, facts = _found(before, shard)
+    assert op.name == "stablehlo.negate"
+    assert cause is Cause.MISSING_MASK
+    assert facts["found"].startswith("elements where '%")
+
+
+SLICED = """
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.negate %a0 : tensor<12xf32>
+  %out = stablehlo.negate %n : tensor<12xf32>
+"""
+
+
+def test_a_table_of_offsets_is_named_where_it_is_looked_up():
+    """Another number further down would do as well, and one that a slice clamps is no offset."""
+    table = """
+  %t = stablehlo.constant dense<[0, 1, 2, 2]> : tensor<4xi32>
+  %h = stablehlo.dynamic_slice %t, %i, sizes = [1] : (tensor<4xi32>, tensor<i32>) -> tensor<1xi32>
+  %g = stablehlo.reshape %h : (tensor<1xi32>) -> tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %s = stablehlo.multiply %g, %three : tensor<i32>
+  %out = stablehlo.dynamic_slice %a0, %s, sizes = [3] : (tensor<12xf32>, tensor<i32>) -> tensor<3xf32>
+"""
+    before = program(SLICED, [Tensor((12,), "f32")], WHOLE, DEVICES)
+    after = program(OWN + table, [Tensor((12,), "f32")], SHARD, DEVICES)
+    found = _explained(before, after)
+    assert found.op is not None and found.op.results[0].type == after.body.ops[3].results[0].type
+    assert found.cause is not None and found.cause.cause is Cause.WRONG_OFFSET
+    assert found.cause.facts["expected"] == "0, 1, 2, 3 on devices 0, 1, …"

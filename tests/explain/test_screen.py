@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from shardproof.validator.evaluate.arithmetic import Native
+from shardproof.validator.evaluate.inputs import Profile, draw
+from shardproof.validator.evaluate.layouts import layouts_of
+from shardproof.validator.evaluate.machine import Machine
 from shardproof.validator.explain.edits import Repair
 from shardproof.validator.explain.repair_collectives import groups_of, other_reducer, regrouped
 from shardproof.validator.explain.repair_indices import other_start
 from shardproof.validator.explain.scene import Scene
 from shardproof.validator.explain.screen import Screen
-from shardproof.validator.explain.witnesses import witnesses
+from shardproof.validator.explain.witnesses import _kept, _noise, witnesses
 from shardproof.validator.ops.monoid import Monoid, monoid_of_region
 from shardproof.validator.read.ir import Program
 from shardproof.validator.read.program import read_program
@@ -173,3 +178,26 @@ def test_what_is_no_number_is_no_repair() -> None:
     assert seen.mended(Repair(site.op, None, ((site, (filled,)),))) == 0
     copy = replace(site.op, name="stablehlo.reshape", operands=site.op.operands[:1])
     assert seen.mended(Repair(site.op, None, ((site, (copy,)),))) == 1
+
+
+def test_a_result_without_a_proof_may_be_right_where_another_is_wrong() -> None:
+    scene = _scene(0, step=2)
+    found = witnesses(scene, (0, 1), None)
+    assert found and all(0 not in witness.wrong for witness in found) and 1 in found[0].wrong
+    seen = Screen(scene, (0, 1), found)
+    assert seen.mended(Repair(scene.sites[0].op, None)) == 0
+    start = Scene(scene.decision, scene.before, scene.after, 1)
+    right = [repair for repair in other_start(start, _site(start, "dynamic_slice")) if seen.mended(repair)]
+    assert [seen.mended(repair) for repair in right] == [2]
+
+
+def test_rounding_in_a_type_is_measured() -> None:
+    scene = _scene(0, summed="bf16")
+    witness = witnesses(scene, (0,), None)[0]
+    layouts = layouts_of(scene.before, scene.after)
+    inputs = draw(layouts.logical, Profile.GENERIC, np.random.default_rng(3), (4, 6))
+    original = _kept(Machine(1, Native()), scene.before, layouts.to_before(inputs))
+    noise = _noise(scene, layouts, inputs, original)
+    assert 0 < noise[0] < 1e-4  # a product in float32
+    assert noise[1] == 0  # a parameter
+    assert witness.wrong == {0}

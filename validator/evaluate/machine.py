@@ -48,7 +48,8 @@ class Machine:
     ops whose inputs broke a promise they carry (unique or sorted indices): their results tell nothing. `unordered`
     names those that the specification lets choose an order (an unstable sort of equal keys, colliding updates that do
     not commute); a `backwards` machine chooses the opposite one. `out_of_bounds` names the ops that met an index
-    outside their operand. `deadline` is a time of the monotonic clock.
+    outside their operand. `deadline` is a time of the monotonic clock; `max_steps` bounds `steps`, the ops that were
+    run in regions.
     """
 
     def __init__(
@@ -74,6 +75,8 @@ class Machine:
         self.out_of_bounds: set[str] = set()
         self.shardings: dict[int, Sharding | None] = {}
         self.deadline = deadline
+        self.steps = 0
+        self.max_steps: int | None = None
         self.max_elements = max_elements
         self._stack: list[_Frame] = [_Frame(_NO_REGION, None, np.arange(self.num_devices), True, {})]
 
@@ -167,6 +170,9 @@ class Machine:
             op, record, dead = plan[frame.position]
             if self.deadline is not None and time.monotonic() > self.deadline:
                 raise OutOfTime(f"evaluation ran out of time at '{op.name}'")
+            self.steps += 1
+            if self.max_steps is not None and self.steps > self.max_steps:
+                raise OutOfTime(f"evaluation ran out of steps at '{op.name}'")
             operands = [self._read(value) for value in op.operands]
             for value, sharding in zip(op.results, op.shardings, strict=False):
                 self.shardings[value.number] = sharding

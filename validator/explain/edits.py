@@ -11,6 +11,9 @@ from ..report.cause import Diagnosis
 from .known import Known
 from .scene import Site
 
+Changes = tuple[tuple[Site, tuple[Op, ...]], ...]
+"""What stands in the place of ops."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repair:
@@ -23,7 +26,7 @@ class Repair:
 
     place: Op
     cause: Diagnosis | None
-    changes: tuple[tuple[Site, tuple[Op, ...]], ...] = ()
+    changes: Changes = ()
     given: Mapping[int, Known] = field(default_factory=dict)
     returns: Mapping[int, int] = field(default_factory=dict)
     rank: int = 0
@@ -38,6 +41,7 @@ class Edits:
         self._steps = [
             (index, frozenset(value.number for value in uses(op))) for index, op in enumerate(self._ops) if op in needed
         ]
+        self._needed = frozenset(index for index, _ in self._steps)
         self._read: dict[Op, tuple[Value, ...]] = {}
 
     def reached(self, repair: Repair, changed: Container[int]) -> Iterator[tuple[tuple[Op, ...], bool]]:
@@ -50,7 +54,9 @@ class Edits:
         for site, others in repair.changes:
             edits.setdefault(site.top, []).append((site, others))
         first = min(edits, default=len(self._ops))
-        for index, reads in self._steps:
+        # what nothing needs may be needed after the edit
+        others = [(index, frozenset[int]()) for index in edits if index not in self._needed]
+        for index, reads in sorted([*self._steps, *others], key=lambda step: step[0]) if others else self._steps:
             if index < first:
                 continue
             if index in edits:

@@ -8,7 +8,7 @@ the cause. What no single repair mends is reported where the proof stops.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..evaluate.compare import Counterexample
@@ -39,6 +39,7 @@ Repairs = Callable[[Scene, Site], Iterator[Repair]]
 
 TIERS: tuple[tuple[Repairs, ...], ...] = (
     (repair_collectives.left_out, repair_collectives.regrouped, repair_collectives.other_reducer),
+    (repair_operands.unused,),
     (repair_indices.other_numbers,),
     (repair_sums.reduced_too_late, repair_sums.reduced_after_loop),
     (repair_sums.never_reduced,),
@@ -48,7 +49,7 @@ TIERS: tuple[tuple[Repairs, ...], ...] = (
     (repair_indices.not_masked,),
     (repair_collectives.other_dimension, repair_collectives.other_pairs),
     (repair_indices.positions_of_device_0,),
-    (repair_indices.offset_left_out, repair_operands.unused),
+    (repair_indices.offset_left_out,),
     (repair_operands.left_out,),
     (repair_units.other_way, repair_units.not_exchanged),
     (repair_sums.counted_on_every_device,),
@@ -141,6 +142,7 @@ class _Search:
     """Goes through repairs and keeps the best."""
 
     def __init__(self, scene: Scene, seconds: float, known: Counterexample | None) -> None:
+        self._scene = scene
         self._end = time.process_time() + seconds
         self._failing = tuple(
             k for k, one in enumerate(scene.decision.comparisons) if one is not None and not one.proved
@@ -173,11 +175,22 @@ class _Search:
             elif mended:
                 right.append((mended, repair))
         right.sort(key=lambda each: (-each[0], each[1].rank))
-        for mended, repair in right[:_PROOFS]:
+        for number, (mended, repair) in enumerate(right[:_PROOFS]):
             yield from self._taken((0, mended), repair)
             if self.over or self.done:
                 break
-            yield from self._taken((self._trials.repaired(repair), mended), repair)
+            proved = self._trials.repaired(repair)
+            if proved:
+                yield from self._taken((proved, mended), self._first(repair, [one for _, one in right[:number]]))
+
+    def _first(self, proved: Repair, likelier: Sequence[Repair]) -> Repair:
+        """Of the repairs of one cause that give the right numbers: the one that what a proved one mends is made of."""
+        cause = proved.cause and proved.cause.cause
+        behind = self._scene.behind(proved.place)
+        for one in likelier:
+            if one.rank == proved.rank and (one.cause and one.cause.cause) == cause and one.place in behind:
+                return one
+        return proved
 
     def _taken(self, mended: tuple[int, int], repair: Repair) -> Iterator[tuple[int | None, Diagnosis | None, int]]:
         if mended > self._best:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -16,10 +17,12 @@ from ..report.cause import Cause, Diagnosis
 from .edits import Repair
 from .make import Maker
 from .scene import Scene, Site, is_integral
+from .slots import Slot, slots
 
 _MAX_STARTS = 16
 """Starts of a slice that are tried along one dimension."""
 _MAX_EXTENTS = 8
+_MAX_FILLS = 4
 _MAX_PREDICATES = 8
 """Unused booleans of a program that are tried as the mask of one value."""
 
@@ -68,8 +71,9 @@ def other_numbers(scene: Scene, site: Site) -> Iterator[Repair]:
     if op.name == "stablehlo.constant" and current.any():
         return
     walk = scene.decision.device
+    greatest = _greatest(scene, result)
     for table in tables(scene, _extents(scene), (), -1):
-        if np.array_equal(table, current):
+        if np.array_equal(table, current) or table.max(initial=0) > greatest:
             continue
         make = Maker(op)
         make.same(make.known(walk, table, result.tensor), result)
@@ -90,6 +94,20 @@ def _locates(scene: Scene, value: Value) -> bool:
             elif _positional(user.op, number):
                 return True
     return False
+
+
+def _greatest(scene: Scene, value: Value) -> float:
+    """The greatest number that is not clamped by any slice or update that starts there, possibly converted."""
+    found = math.inf
+    for user, number in scene.users(value):
+        op = user.op
+        if op.name in ("stablehlo.reshape", "stablehlo.convert"):
+            found = min(found, _greatest(scene, op.results[0]))
+        elif op.name == "stablehlo.dynamic_slice" and number > 0:
+            found = min(found, op.operands[0].tensor.shape[number - 1] - op.results[0].tensor.shape[number - 1])
+        elif op.name == "stablehlo.dynamic_update_slice" and number > 1:
+            found = min(found, op.operands[0].tensor.shape[number - 2] - op.operands[1].tensor.shape[number - 2])
+    return found
 
 
 def _extents(scene: Scene) -> tuple[int, ...]:
@@ -281,59 +299,59 @@ def _with(numbers: tuple[int, ...], position: int, number: int) -> tuple[int, ..
 
 def not_masked(scene: Scene, site: Site) -> Iterator[Repair]:
     """A value is masked: by where it is defined, or by a boolean that the program has and does not use."""
-    op = site.op
-    for number, operand in enumerate(op.operands):
-        if not isinstance(operand.type, TensorType) or operand.number in scene.index_values:
+    for slot in slots(scene, site):
+        if slot.value.number in scene.index_values:
             continue
-        if operand.tensor.dtype.is_bool:
-            yield from _joint(scene, site, number, operand)
+        if slot.kind.dtype.is_bool:
+            yield from _joint(scene, slot)
             continue
-        walk, value = scene.decision.device, scene.value(operand)
+        walk, value = scene.decision.device, scene.value(slot.value)
         if value is None:
             continue
-        make = Maker(op)
+        make = Maker(site.op)
         masks: list[tuple[Value, str]] = []
-        if not walk.store.set_equal(value.domain, walk.points(operand.tensor)):
+        if not walk.store.set_equal(value.domain, walk.points(slot.kind)):
             defined = value.domain
-            masks.append((make.mask(walk, lambda defined=defined: defined, operand.tensor.shape), "padding"))
-        masks += [(mask, f"elements where '{mask.name}' is false") for mask in _predicates(scene, operand.tensor.shape)]
-        fills: list[Value | float] = [*_unused(scene, site, operand), *_neutrals(scene, op)]
-        for (mask, what), fill, flipped in itertools.product(masks, fills, (False, True)):
+            masks.append((make.mask(walk, lambda defined=defined: defined, slot.kind.shape), "padding"))
+        masks += [(mask, f"elements where '{mask.name}' is false") for mask in _predicates(scene, slot.kind.shape)]
+        fills = _fills(scene, slot) if masks else []
+        for (mask, what), (fill, rank), flipped in itertools.product(masks, fills, (False, True)):
             inner = make.fork()
-            other = fill if isinstance(fill, Value) else inner.constant(fill, operand.tensor)
-            pair = (other, operand) if flipped else (operand, other)
-            masked = inner.emit("select", (mask, *pair), operand.type)
-            operands = (*op.operands[:number], masked, *op.operands[number + 1 :])
-            yield Repair(
-                op,
-                Diagnosis(Cause.MISSING_MASK, {"found": what}),
-                ((site, (*inner.ops, replace(op, operands=operands))),),
-                make.given,
-            )
+            other = fill if isinstance(fill, Value) else inner.constant(fill, slot.kind)
+            pair = (other, slot.value) if flipped else (slot.value, other)
+            masked = inner.emit("select", (mask, *pair), slot.kind)
+            cause = Diagnosis(Cause.MISSING_MASK, {"found": what})
+            if is_integral(slot.value):
+                cause = Diagnosis(Cause.WRONG_OFFSET, {"expected": f"another index for {what}", "found": "the same"})
+            yield Repair(site.op, cause, slot.filled(inner, masked), make.given, rank=rank)
 
 
-def _unused(scene: Scene, site: Site, operand: Value) -> list[Value]:
-    """Values of a type that are there before an op and that nothing uses."""
-    return [
+def _fills(scene: Scene, slot: Slot) -> list[tuple[Value | float, int]]:
+    """What may stand where elements are masked away, and how unlikely it is: what nothing uses is the likeliest."""
+    there = [
         value
         for other in scene.definitions.values()
-        if other.order < site.order and not other.path
+        if other.order < slot.site.order and not other.path
         for value in other.op.results
-        if value.type == operand.type and not scene.users(value) and not scene.returned(value)
-    ][:2]
+        if value.type == slot.value.type and value.number != slot.value.number
+    ]
+    unused = [value for value in there if not scene.users(value) and not scene.returned(value)]
+    used = [value for value in reversed(there) if value not in unused and not scene.is_constant(value)]
+    return [
+        *((value, 0) for value in unused[:2]),
+        *((number, 1) for number in _neutrals(scene, slot.site.op)),
+        *((value, 2) for value in used[:_MAX_FILLS]),
+    ]
 
 
-def _joint(scene: Scene, site: Site, number: int, operand: Value) -> Iterator[Repair]:
+def _joint(scene: Scene, slot: Slot) -> Iterator[Repair]:
     """A condition that holds only together with another one."""
-    op = site.op
-    for other in _predicates(scene, operand.tensor.shape):
-        if other.number == operand.number:
-            continue
-        make = Maker(op)
-        both = make.emit("and", (operand, other), operand.type)
-        operands = (*op.operands[:number], both, *op.operands[number + 1 :])
-        cause = Diagnosis(Cause.MISSING_MASK, {"found": f"elements where '{other.name}' is false"})
-        yield Repair(op, cause, ((site, (*make.ops, replace(op, operands=operands))),))
+    for other in _predicates(scene, slot.kind.shape):
+        if other.number != slot.value.number:
+            make = Maker(slot.site.op)
+            both = make.emit("and", (slot.value, other), slot.kind)
+            cause = Diagnosis(Cause.MISSING_MASK, {"found": f"elements where '{other.name}' is false"})
+            yield Repair(slot.site.op, cause, slot.filled(make, both))
 
 
 def _predicates(scene: Scene, shape: tuple[int, ...]) -> list[Value]:

@@ -17,11 +17,12 @@ from .edits import Repair
 from .known import Known
 from .make import Maker
 from .scene import Scene, Site, is_integral
+from .slots import with_operand
 
 _MAX_OTHERS = 12
 """Values of the same type that are tried in the place of one operand."""
 _MAX_CONSTANTS = 12
-_MAX_DEAD = 8
+_MAX_UNUSED = 8
 
 
 def swapped(scene: Scene, site: Site) -> Iterator[Repair]:
@@ -68,33 +69,57 @@ def another_operand(scene: Scene, site: Site) -> Iterator[Repair]:
 
 
 def unused(scene: Scene, site: Site) -> Iterator[Repair]:
-    """A value that nothing uses belongs into an operand of an op."""
+    """A value that nothing uses belongs into what an op takes, or into a value that only later ops take."""
     op = site.op
     if op.name in ("stablehlo.while", "stablehlo.case", "stablehlo.if") and site.path:
         return
-    for number, operand in enumerate(op.operands):
+    for position, operand in enumerate(op.operands):
         if not isinstance(operand.type, TensorType):
             continue
-        kind = operand.tensor
-        for other in _dead(scene, site, operand):
-            for name in ("and", "or") if kind.dtype.is_bool else ("add", "subtract", "multiply"):
+        for other in _unused_before(scene, site, operand):
+            for name in _joining(operand):
                 make = Maker(op)
-                both = make.emit(name, (operand, other), kind)
-                operands = (*op.operands[:number], both, *op.operands[number + 1 :])
-                ops = (*make.ops, replace(op, operands=operands))
-                yield Repair(op, _forgotten(name, other, kind), ((site, ops),))
+                both = make.emit(name, (operand, other), operand.type)
+                ops = (*make.ops, with_operand(op, position, both))
+                yield Repair(op, _forgotten(name, other), ((site, ops),))
+    yield from _joined_later(scene, site)
 
 
-def _dead(scene: Scene, site: Site, operand: Value) -> list[Value]:
+def _joined_later(scene: Scene, site: Site) -> Iterator[Repair]:
+    """What nothing uses belongs into an op's result, which is there before it and is used after it alone."""
+    (value, *more) = site.op.results
+    if more or not isinstance(value.type, TensorType) or len(scene.users(value)) < 2:
+        return
+    first = min(user.order for user, _ in scene.users(value))
+    for later in dict.fromkeys(scene.definitions.values()):
+        if later.block != site.block or not site.order < later.order < first:
+            continue
+        for other in later.op.results:
+            if other.type != value.type or scene.users(other) or scene.returned(other):
+                continue
+            for name in _joining(value):
+                make = Maker(site.op)
+                old = make.fresh(value.type)
+                make.emit(name, (old, other), value.type, value)
+                changes = ((site, (replace(site.op, results=(old,)),)), (later, (later.op, *make.ops)))
+                yield Repair(site.op, _forgotten(name, other), changes)
+
+
+def _unused_before(scene: Scene, site: Site, operand: Value) -> list[Value]:
     """Values of an operand's type that are there before an op and that nothing uses."""
     found = [value for other in _earlier(scene, site) for value in other.op.results]
     return [
         value for value in found if value.type == operand.type and not scene.users(value) and not scene.returned(value)
-    ][:_MAX_DEAD]
+    ][:_MAX_UNUSED]
 
 
-def _forgotten(name: str, other: Value, kind: TensorType) -> Diagnosis | None:
-    if kind.dtype.is_bool:
+def _joining(value: Value) -> tuple[str, ...]:
+    """Ops by which another value may come into one."""
+    return ("and", "or") if value.tensor.dtype.is_bool else ("add", "subtract", "multiply")
+
+
+def _forgotten(name: str, other: Value) -> Diagnosis | None:
+    if other.tensor.dtype.is_bool:
         return Diagnosis(Cause.MISSING_MASK, {"found": f"elements where '{other.name}' is false"})
     if is_integral(other) and name != "multiply":
         facts = {"expected": f"'{name}' of '{other.name}', which nothing uses", "found": "no offset"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from .edits import Repair
 from .make import Maker
 from .repair_collectives import COLLECTIVES, collective_between, groups_of, natural_pairs, pairs_text, regrouping, said
 from .scene import Scene, Site
+from .slots import slots
 
 _LONGEST = 4
 _UNUSUAL = 2 * _LONGEST
@@ -140,49 +141,26 @@ def _by_moves(site: Site, chain: tuple[Site, ...], place: Op, source: Value, res
 
 def not_exchanged(scene: Scene, site: Site) -> Iterator[Repair]:
     """Blocks are exchanged between devices where one op takes a value, or all do, in a way that keeps its type."""
-    op = site.op
-    for position, operand in enumerate(op.operands):
-        if not _exchangeable(scene, operand):
+    for slot in slots(scene, site):
+        if slot.value.number in scene.index_values or not scene.mesh.sizes:
             continue
-        for kind, make, expected, rank in _exchanges(scene, op, operand):
-            other = replace(op, operands=tuple(kind if k == position else old for k, old in enumerate(op.operands)))
-            yield Repair(op, _exchange_missing(expected), ((site, (*make.ops, other)),), rank=rank)
-    if len(op.results) != 1 or not _exchangeable(scene, op.results[0]) or op.name == "stablehlo.constant":
-        return
-    result = op.results[0]
-    if len(scene.users(result)) == 1 and not scene.returned(result):
-        return
-    for value, make, expected, rank in _exchanges(scene, op, result):
-        old = make.fresh(result.type)
-        renamed = [_renamed(one, {result.number: old, value.number: result}) for one in make.ops]
-        ops = (replace(op, results=(old,)), *renamed)
-        yield Repair(op, _exchange_missing(expected), ((site, ops),), rank=rank)
+        if slot.position is None and site.op.name == "stablehlo.constant":
+            continue
+        for make, moved, expected, rank in _exchanges(scene, site.op, slot.value):
+            cause = Diagnosis(Cause.WRONG_PERMUTATION, {"expected": expected, "found": "no exchange"})
+            yield Repair(site.op, cause, slot.filled(make, moved), rank=rank)
 
 
-def _exchangeable(scene: Scene, value: Value) -> bool:
-    return isinstance(value.type, TensorType) and value.number not in scene.index_values and bool(scene.mesh.sizes)
-
-
-def _exchange_missing(expected: str) -> Diagnosis:
-    return Diagnosis(Cause.WRONG_PERMUTATION, {"expected": expected, "found": "no exchange"})
-
-
-def _renamed(op: Op, names: Mapping[int, Value]) -> Op:
-    def renamed(values: tuple[Value, ...]) -> tuple[Value, ...]:
-        return tuple(names.get(value.number, value) for value in values)
-
-    return replace(op, operands=renamed(op.operands), results=renamed(op.results))
-
-
-def _exchanges(scene: Scene, op: Op, value: Value) -> Iterator[tuple[Value, Maker, str, int]]:
-    """Exchanges of a value's blocks: what they give, the ops, what they are called, and how unusual they are."""
+def _exchanges(scene: Scene, op: Op, value: Value) -> Iterator[tuple[Maker, Value, str, int]]:
+    """Exchanges of a value's blocks: the ops, what they give, what they are called, and how unusual they are."""
     for pairs in natural_pairs(scene):
         make = Maker(op)
-        yield make.permute(value, pairs, make.fresh(value.type)), make, pairs_text(pairs), 1
+        yield make, make.permute(value, pairs, make.fresh(value.type)), pairs_text(pairs), 1
     for dim, axes in itertools.product(range(value.tensor.rank), scene.axes):
         extent = value.tensor.shape[dim]
         if extent % axes.size == 0:
             make = Maker(op)
             moved = make.all_to_all(value, axes.table, dim, dim, make.fresh(value.type))
             # compilers make a dimension of just the blocks first
-            yield moved, make, f"'all_to_all' along dimension {dim} over {axes}", 1 if extent == axes.size else _UNUSUAL
+            rank = 1 if extent == axes.size else _UNUSUAL
+            yield make, moved, f"'all_to_all' along dimension {dim} over {axes}", rank

@@ -164,6 +164,18 @@ class Scene:
                 known.update(value.number for value in op.results if is_integral(value))
         return frozenset(known)
 
+    def behind(self, op: Op) -> set[Op]:
+        """The ops of which an op takes something, directly or not, those outside of its loop included."""
+        found: set[Op] = set()
+        pending = [op]
+        while pending:
+            for operand in pending.pop().operands:
+                site = self.definitions.get(operand.number)
+                if site is not None and site.op not in found:
+                    found.add(site.op)
+                    pending.append(site.op)
+        return found
+
     def is_constant(self, value: Value) -> bool:
         """Whether a value is a constant, possibly spread, reshaped or converted."""
         return self.constant(value) is not None

@@ -6,7 +6,6 @@ what remains a proof decides.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,9 +19,9 @@ from .known import Values
 from .scene import Scene
 from .witnesses import Witness
 
-_PATIENCE = 20.0
-"""A repair may run for as many times what the whole programs took: loops in it may have lost their ends."""
-_LEAST_PATIENCE = 0.2
+_PATIENCE = 4
+"""A repair may run for as many times the ops of the whole program: loops in it may have lost their ends."""
+_LEAST_STEPS = 500
 
 _FAILURES = (EvaluationError, ValueError, TypeError, LookupError, ArithmeticError, AssertionError)
 """How a run of a program ends that an edit broke."""
@@ -36,11 +35,13 @@ class Screen:
         self._failing = failing
         self._witnesses = witnesses
         self._edits = Edits(scene.after, failing)
+        wrong = {number for witness in witnesses for number in witness.wrong}
+        self._needed = scene.result if scene.result in wrong else min(wrong, default=scene.result)
 
     def mended(self, repair: Repair) -> int | None:
         """On how many of the results that have no proof nothing is wrong after a repair; None where that is not known.
 
-        0 where the first of them is still wrong.
+        0 where the scene's result is still wrong, or if that never was, the first that is.
         """
         if not self._witnesses:
             return None
@@ -53,7 +54,7 @@ class Screen:
             if values is None:
                 return None
             right = {number for number in right if self._is_right(witness, number, repair, values)}
-            if self._scene.result not in right:
+            if self._needed not in right:
                 return 0
         return len(right)
 
@@ -67,7 +68,7 @@ class Screen:
 
     def _run(self, witness: Witness, repair: Repair) -> dict[int, Any] | None:
         """The values that a repair changes, by number; None where what it takes to be known has no numbers."""
-        witness.machine.deadline = time.monotonic() + _LEAST_PATIENCE + _PATIENCE * witness.seconds
+        witness.machine.max_steps = witness.machine.steps + _LEAST_STEPS + _PATIENCE * witness.steps
         changed: dict[int, Any] = {}
         for number, known in repair.given.items():
             numbers = known.numbers(witness.original)

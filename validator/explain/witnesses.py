@@ -90,12 +90,15 @@ class Witness:
     plain: bool
     """Whether numbers are wrong, not only what is a number."""
     seconds: float
+    steps: int
+    """Ops that the partitioned program ran, those in loops each time."""
 
 
 def witnesses(scene: Scene, failing: tuple[int, ...], known: Counterexample | None) -> tuple[Witness, ...]:
     """Runs, those first on which the scene's result is wrong; none where there is no such run, or it takes too much.
 
-    Inputs that are known to show it come first. Where only rounding differs, they show it in the programs' own types.
+    Inputs that are known to show it come first. A result may lack its proof for what makes another one wrong: then that
+    one is looked at. Where only rounding differs, inputs show it in the programs' own types.
     """
     held = sum(map(_size, _values(scene.before))) + scene.after.num_devices * sum(map(_size, _values(scene.after)))
     count = min(_WITNESSES, _MAX_HELD // max(held, 1))
@@ -103,8 +106,10 @@ def witnesses(scene: Scene, failing: tuple[int, ...], known: Counterexample | No
         return ()
     try:
         layouts = given_layouts(scene.before, scene.after, scene.decision.relations)
-        for arithmetic in (Wide(), Native()):
-            found = _found(scene, failing, layouts, arithmetic, known, count)
+        asked = frozenset((scene.result,))
+        others = frozenset(failing) - asked
+        for arithmetic, results in itertools.product((Wide(), Native()), (asked, others)):
+            found = _found(scene, failing, results, layouts, arithmetic, known, count) if results else ()
             if found:
                 return found
     except (EvaluationError, MemoryError):
@@ -115,11 +120,13 @@ def witnesses(scene: Scene, failing: tuple[int, ...], known: Counterexample | No
 def _found(
     scene: Scene,
     failing: tuple[int, ...],
+    asked: frozenset[int],
     layouts: Layouts,
     arithmetic: Arithmetic,
     known: Counterexample | None,
     count: int,
 ) -> tuple[Witness, ...]:
+    """Runs, those first on which one of the results asked for is wrong."""
     end = time.process_time() + _SECONDS
     found: list[Witness] = []
     for inputs, seed in _inputs(scene, layouts, known):
@@ -128,12 +135,12 @@ def _found(
             if witness.seconds > max(_RUN_SECONDS, scene.decision.seconds):
                 return ()
             found.append(witness)
-            found.sort(key=lambda each: (scene.result not in each.wrong, not each.plain, -len(each.wrong)))
+            found.sort(key=lambda each: (not asked & each.wrong, not each.plain, -len(each.wrong)))
             del found[count + 1 :]
-        shown = bool(found) and scene.result in found[0].wrong and found[0].plain
+        shown = bool(found) and bool(asked & found[0].wrong) and found[0].plain
         if (shown and len(found) >= count) or time.process_time() > end:
             break
-    if not found or scene.result not in found[0].wrong:
+    if not found or not asked & found[0].wrong:
         return ()
     if found[0].plain:
         # elsewhere rounding may have made what is no number
@@ -173,6 +180,7 @@ def _run(
     apart: set[int] = set()
     special: set[int] = set()
     wanted = layouts.expected([original[result.value.number] for result in before.results])
+    noise = {} if isinstance(arithmetic, Wide) else _noise(scene, layouts, inputs, original)
     for number, ((want, defined), result) in enumerate(zip(wanted, after.results, strict=True)):
         dtype = result.value.tensor.dtype
         demand = Demand(arithmetic.unload(np.asarray(want), dtype), defined, _WIDE)
@@ -181,8 +189,8 @@ def _run(
             continue
         got = arithmetic.unload(device[result.value.number], dtype)
         distance = demand.distance(got)
-        if not isinstance(arithmetic, Wide):
-            demand = replace(demand, limit=max(distance / _CLOSER, _own_rounding(dtype)))
+        if noise:
+            demand = replace(demand, limit=max(distance / _CLOSER, _own_rounding(dtype), _CLOSER * noise[number]))
         if distance > demand.limit:
             apart.add(number)
             demand = replace(demand, excused=demand.special(got))
@@ -197,7 +205,22 @@ def _run(
         frozenset(apart | special),
         scene.result in apart or not special,
         seconds,
+        machine.steps,
     )
+
+
+def _noise(scene: Scene, layouts: Layouts, inputs: Sequence[np.ndarray], original: Values) -> dict[int, float]:
+    """How far the original's own results are off, relatively, for the rounding of sums and products in its types."""
+    wide = Wide(narrowing=True)
+    exact = _kept(Machine(layouts.before_devices, wide), scene.before, layouts.to_before(inputs))
+    found = {}
+    for number, result in enumerate(scene.before.results):
+        value, dtype = result.value, result.value.tensor.dtype
+        want = wide.unload(exact[value.number], dtype)
+        got = Native().unload(original[value.number], dtype)
+        distance = Demand(want, np.ones(want.shape, np.bool_), 0.0).distance(got)
+        found[number] = distance if math.isfinite(distance) else 0.0
+    return found
 
 
 def _own_rounding(dtype: DType) -> float:
