@@ -99,6 +99,7 @@ def read_dump(name: str, written: Program, folder: str) -> Stages:
     sides = (f"{name} before partitioning", f"{name} after partitioning")
     with trusting():
         before, after = read_pair(mine[0].before, mine[0].after, names=sides)
+    before, after = (replace(program, meshes=(*program.meshes, *written.meshes)) for program in (before, after))
     return Stages(name, written, _labelled(before, written), after, _later_modules(mine[0].after))
 
 

@@ -66,7 +66,7 @@ def test_a_maximum_over_what_all_devices_have_is_redundant(mesh: Mesh):
     )
     (note,) = _lints(report)
     assert note.kind is NoteKind.REDUNDANT_COLLECTIVE and note.rule is not None and note.rule.id == "SP030"
-    assert note.text.startswith("'all_reduce' over devices {0,1,2,3},{4,5,6,7} gives ")
+    assert note.text.startswith("'all_reduce' over mesh axis 'b' gives ")
     assert note.location.frames[0].file == __file__
 
 

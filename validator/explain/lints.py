@@ -16,6 +16,7 @@ from ..relate.fold import resolve
 from ..relate.value import Val
 from ..relation.store import RelationLimitError
 from ..report.note import Note, NoteKind
+from .axis_names import GroupNames
 from .repair_collectives import COLLECTIVES, REDUCING, groups_of, said
 
 _ROUNDOFF = {DType.BF16: 2.0**-8, DType.F16: 2.0**-11}
@@ -29,11 +30,12 @@ def lints(decision: Decision, before: Program, after: Program) -> tuple[Note, ..
     """The notes on a program all of whose results are proved."""
     live, _ = dependencies(after, range(len(after.results)))
     users = _users_of_gathered(after)
+    names = GroupNames(before, after)
     found = [
-        note
+        _note(kind, said(names, op), op, what)
         for op in after.body.ops
         if op.name in COLLECTIVES
-        for note in _of_collective(decision, after, op, live, users)
+        for kind, what in _of_collective(decision, after, op, live, users)
     ]
     return (*found, *_replicated(decision, before, after))
 
@@ -51,13 +53,13 @@ def _users_of_gathered(after: Program) -> dict[int, list[Op]]:
 
 def _of_collective(
     decision: Decision, after: Program, op: Op, live: set[int], users: dict[int, list[Op]]
-) -> Iterator[Note]:
+) -> Iterator[tuple[NoteKind, str]]:
     if not any(result.number in live for result in op.results):
-        yield _note(NoteKind.DEAD_COLLECTIVE, op, "no result depends on it")
+        yield NoteKind.DEAD_COLLECTIVE, "no result depends on it"
         return
     try:
         if _redundant(decision, op):
-            yield _note(NoteKind.REDUNDANT_COLLECTIVE, op, "every device has what it gives already")
+            yield NoteKind.REDUNDANT_COLLECTIVE, "every device has what it gives already"
             return
         yield from _narrow(decision, op)
     except RelationLimitError:
@@ -65,9 +67,9 @@ def _of_collective(
     yield from _sliced(decision, after, op, users)
 
 
-def _note(kind: NoteKind, op: Op, what: str) -> Note:
+def _note(kind: NoteKind, collective: str, op: Op, what: str) -> Note:
     result = op.results[0]
-    return Note(kind, f"{said(op)} gives '{result.name}' : {result.type}: {what}", op.location)
+    return Note(kind, f"{collective} gives '{result.name}' : {result.type}: {what}", op.location)
 
 
 def _redundant(decision: Decision, op: Op) -> bool:
@@ -91,7 +93,7 @@ def _same(decision: Decision, one: object, two: object) -> bool:
     return mine.keys() == theirs.keys() and all(store.equal(rel, theirs[key]) for key, rel in mine.items())
 
 
-def _narrow(decision: Decision, op: Op) -> Iterator[Note]:
+def _narrow(decision: Decision, op: Op) -> Iterator[tuple[NoteKind, str]]:
     """A sum across devices in a type of few digits.
 
     Each device rounds its part once and the sum rounds once for each further device: k roundings in all, so the error
@@ -110,7 +112,7 @@ def _narrow(decision: Decision, op: Op) -> Iterator[Note]:
         else:
             what = "no digit of the sum is sure"
         kind = result.tensor.dtype.value
-        yield _note(NoteKind.NARROW_PARTIAL_SUMS, op, f"{kind} partial sums over {count} devices: {what}")
+        yield NoteKind.NARROW_PARTIAL_SUMS, f"{kind} partial sums over {count} devices: {what}"
 
 
 def _adds_up(decision: Decision, operand: Value, result: Value) -> bool:
@@ -125,7 +127,9 @@ def _adds_up(decision: Decision, operand: Value, result: Value) -> bool:
     return not all(decision.device.store.single_valued(piece.rel) for piece in whole.pieces)
 
 
-def _sliced(decision: Decision, after: Program, op: Op, users_of: dict[int, list[Op]]) -> Iterator[Note]:
+def _sliced(
+    decision: Decision, after: Program, op: Op, users_of: dict[int, list[Op]]
+) -> Iterator[tuple[NoteKind, str]]:
     """A gathered value of which only slices are used that together have at most half of its elements.
 
     What the gathering of uneven shards leaves undefined at the end does not count: to cut that off is no waste.
@@ -141,8 +145,7 @@ def _sliced(decision: Decision, after: Program, op: Op, users_of: dict[int, list
     used = sum(user.results[0].tensor.size for user in users)
     defined = _defined(decision, result)
     if 2 * used <= defined:
-        what = f"only slices of it are used, {used} of {defined} elements"
-        yield _note(NoteKind.GATHER_THEN_SLICE, op, what)
+        yield NoteKind.GATHER_THEN_SLICE, f"only slices of it are used, {used} of {defined} elements"
 
 
 def _defined(decision: Decision, value: Value) -> int:

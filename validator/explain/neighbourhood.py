@@ -8,7 +8,8 @@ from ..relate.decide import Decision
 from ..relate.value import Val
 from ..relation.store import Rel, RelationLimitError
 from ..report.frontier import Frontier, NearValue, OperandRelation
-from .scene import groups_of_digits
+from .axis_names import GroupNames
+from .scene import table_of_digits
 
 _MAX_NEAR = 8
 """Operands, and users, of the op at the place that are shown."""
@@ -36,6 +37,7 @@ class _Near:
     def __init__(self, decision: Decision, before: Program, after: Program) -> None:
         self._decision = decision
         self._before = before
+        self._names = GroupNames(before, after)
         self._after_ops = {value.number: op for op in _all_ops(after) for value in op.results}
         self._before_ops = {value.number: op for op in _all_ops(before) for value in op.results}
         self._before_values = {parameter.value.number: parameter.value for parameter in before.parameters}
@@ -161,10 +163,10 @@ class _Near:
             digits = [k for k in range(len(sizes)) if self._depends(along, k)]
             if digits:
                 cut.update(digits)
-                words.append(f"sharded on dimension {dim} over {groups_of_digits(sizes, digits)}")
+                words.append(f"sharded on dimension {dim} over {self._names.of(table_of_digits(sizes, digits))}")
         rest = [k for k in range(len(sizes)) if k not in cut and partial and self._depends(rel, k)]
         if rest:
-            words.append(f"partial {partial} over {groups_of_digits(sizes, rest)}")
+            words.append(f"partial {partial} over {self._names.of(table_of_digits(sizes, rest))}")
         return ", ".join(words) or "replicated"
 
     def _along(self, match: Rel, dim: int) -> Rel:

@@ -12,9 +12,10 @@ from ..ops.monoid import Monoid, monoid_of_region
 from ..read.attributes import DeviceGroups, DevicePairs
 from ..read.ir import Op, TensorType, Value
 from ..report.cause import Cause, Diagnosis
+from .axis_names import GroupNames
 from .edits import Repair
 from .make import Maker
-from .scene import Axes, Scene, Site, groups_text
+from .scene import Axes, Scene, Site
 
 REDUCING = frozenset({"stablehlo.all_reduce", "stablehlo.reduce_scatter"})
 PLACING = frozenset({"stablehlo.all_gather", "stablehlo.all_to_all", "stablehlo.reduce_scatter"})
@@ -31,12 +32,12 @@ def left_out(scene: Scene, site: Site) -> Iterator[Repair]:
         make.same(operand, result)
     table = groups_of(op)
     if op.name in REDUCING and table is not None:
-        facts = {"axis": groups_text(table)}
+        facts = {"axis": scene.names.of(table)}
         if monoid_of_region(op.regions[0]) is Monoid.ADD:
             facts["factor"] = str(table.shape[1])
         cause = Diagnosis(Cause.REDUCED_TWICE, facts)
     else:
-        cause = Diagnosis(Cause.WRONG_PERMUTATION, {"expected": "no exchange", "found": said(op)})
+        cause = Diagnosis(Cause.WRONG_PERMUTATION, {"expected": "no exchange", "found": said(scene.names, op)})
     yield Repair(op, cause, ((site, tuple(make.ops)),))
 
 
@@ -51,15 +52,14 @@ def regrouped(scene: Scene, site: Site) -> Iterator[Repair]:
         if (placing and not same_size) or same_groups(axes.table, table, placing):
             continue
         other = replace(op, attributes={**op.attributes, "replica_groups": DeviceGroups(axes.table)})
-        yield Repair(op, regrouping(axes.table, table), ((site, (other,)),))
+        yield Repair(op, regrouping(scene.names, axes.table, table), ((site, (other,)),))
 
 
-def regrouping(expected: np.ndarray, found: np.ndarray) -> Diagnosis:
+def regrouping(names: GroupNames, expected: np.ndarray, found: np.ndarray) -> Diagnosis:
     """What is wrong with groups: who is in them, or only the order."""
-    facts = {"expected": groups_text(expected), "found": groups_text(found)}
-    if same_groups(expected, found, ordered=False):
-        return Diagnosis(Cause.WRONG_PERMUTATION, facts)
-    return Diagnosis(Cause.WRONG_GROUPS, facts)
+    reordered = same_groups(expected, found, ordered=False)
+    facts = {name: names.of(table, ordered=reordered) for name, table in (("expected", expected), ("found", found))}
+    return Diagnosis(Cause.WRONG_PERMUTATION if reordered else Cause.WRONG_GROUPS, facts)
 
 
 def other_reducer(scene: Scene, site: Site) -> Iterator[Repair]:
@@ -171,11 +171,11 @@ def pairs_text(pairs: np.ndarray) -> str:
     return f"pairs {shown}" + (f",… ({len(pairs)} pairs)" if len(pairs) > 8 else "")
 
 
-def said(op: Op) -> str:
+def said(names: GroupNames, op: Op) -> str:
     """A collective in a few words."""
     table = groups_of(op)
     if table is not None:
-        return f"'{op.name.partition('.')[2]}' over {groups_text(table)}"
+        return f"'{op.name.partition('.')[2]}' over {names.of(table)}"
     return f"'{op.name.partition('.')[2]}'"
 
 

@@ -14,7 +14,7 @@ from ..report.cause import Cause, Diagnosis
 from .edits import Repair
 from .make import Maker
 from .repair_collectives import groups_of
-from .scene import Axes, Scene, Site, groups_text
+from .scene import Axes, Scene, Site
 
 _DEPTH = 6
 """Ops above a reduction at which it might belong."""
@@ -105,12 +105,12 @@ def _blamed(
         others = [value for value in op.operands if value.number not in partial]
         partial.update(value.number for value in op.results)
         if op.name in ("stablehlo.add", "stablehlo.subtract") and any(not scene.is_sum(value) for value in others):
-            facts = {"factor": str(table.shape[1]), "axis": groups_text(table)}
+            facts = {"factor": str(table.shape[1]), "axis": scene.names.of(table)}
             return op, Diagnosis(Cause.COUNTED_PER_DEVICE, facts)
         if op.name in ("stablehlo.multiply", "stablehlo.divide") and len(others) == 1 and _scales(scene, others[0]):
             continue
         if op.name not in _LINEAR or monoid is not Monoid.ADD:
-            facts = {"op": op.name.partition(".")[2], "axis": groups_text(table)}
+            facts = {"op": op.name.partition(".")[2], "axis": scene.names.of(table)}
             return op, Diagnosis(Cause.NONLINEAR_ON_PARTIAL, facts)
     return chain[0].op, None
 
@@ -136,7 +136,7 @@ def reduced_after_loop(scene: Scene, site: Site) -> Iterator[Repair]:
             make, late = Maker(inner.op), Maker(op)
             make.all_reduce(make.before(inner.op), table, monoid.value, into=inner.op.results[0])
             late.same(op.operands[0], op.results[0])
-            cause = Diagnosis(Cause.UNREDUCED, {"axis": groups_text(table)})
+            cause = Diagnosis(Cause.UNREDUCED, {"axis": scene.names.of(table)})
             yield Repair(op, cause, ((inner, tuple(make.ops)), (site, tuple(late.ops))))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..ops.monoid import Monoid
 from ..read.ir import Op, TensorType, Value
 from ..report.cause import Cause, Diagnosis
+from .axis_names import GroupNames
 from .edits import Repair
 from .make import Maker
 from .repair_collectives import COLLECTIVES, collective_between, groups_of, natural_pairs, pairs_text, regrouping, said
@@ -79,7 +80,7 @@ def _by_collective(
         yield Repair(place, cause, ((site, tuple(make.ops)),))
     for name, axes, dims, op in collective_between(scene, Maker(place), source, result):
         expected = f"'{name}' along dimension {dims} over {axes}"
-        yield Repair(place, _exchange(own, name, dims, axes.table, expected), ((site, (op,)),))
+        yield Repair(place, _exchange(scene.names, own, name, dims, axes.table, expected), ((site, (op,)),))
     if source.type == result.type and own is not None and own.name not in ("stablehlo.all_reduce",):
         value = scene.value(source)
         if value is not None and value.monoid is not None:
@@ -95,19 +96,19 @@ def _narrowed(chain: tuple[Site, ...]) -> str:
     return min(kinds, key=lambda kind: kind.bits).value if kinds else ""
 
 
-def _exchange(own: Op | None, name: str, dims: str, table: np.ndarray, expected: str) -> Diagnosis:
+def _exchange(names: GroupNames, own: Op | None, name: str, dims: str, table: np.ndarray, expected: str) -> Diagnosis:
     """What is wrong where a collective in another way is right."""
     if own is None:
         cause = Cause.REPLICAS_DISAGREE if name == "all_gather" else Cause.WRONG_PERMUTATION
         return Diagnosis(cause) if cause is Cause.REPLICAS_DISAGREE else Diagnosis(cause, {"expected": expected})
     if own.name.partition(".")[2] != name:
-        return Diagnosis(Cause.WRONG_PERMUTATION, {"expected": expected, "found": said(own)})
+        return Diagnosis(Cause.WRONG_PERMUTATION, {"expected": expected, "found": said(names, own)})
     found = _dimensions(own)
     if found != dims:
         return Diagnosis(Cause.WRONG_DIMENSION, {"expected": dims, "found": found})
     groups = groups_of(own)
     assert groups is not None
-    return regrouping(table, groups)
+    return regrouping(names, table, groups)
 
 
 def _dimensions(op: Op) -> str:

@@ -15,6 +15,7 @@ from ..relate.decide import Decision
 from ..relate.value import Val
 from ..relation.points import grid, images
 from ..relation.store import Rel
+from .axis_names import GroupNames
 from .known import MAX_ELEMENTS, Values
 
 MAX_AXES = 5
@@ -51,36 +52,21 @@ class Axes:
     table: np.ndarray
     coordinate: np.ndarray
     """int64 [devices]: the place of each device in its group."""
+    names: GroupNames
 
     @property
     def size(self) -> int:
         return self.table.shape[1]
 
     def __str__(self) -> str:
-        return groups_text(self.table)
+        return self.names.of(self.table)
 
 
-def groups_text(table: np.ndarray) -> str:
-    """Groups of devices in few words."""
-    rows = [f"{{{','.join(map(str, _shortened(row.tolist())))}}}" for row in table[:2]]
-    more = f",… ({len(table)} groups)" if len(table) > 2 else ""
-    return "devices " + ",".join(rows) + more
-
-
-def groups_of_digits(sizes: tuple[int, ...], digits: Sequence[int]) -> str:
-    """Groups of the devices that differ in these digits of their numbers only."""
-    return groups_text(_table(sizes, digits))
-
-
-def _table(sizes: tuple[int, ...], digits: Sequence[int]) -> np.ndarray:
+def table_of_digits(sizes: tuple[int, ...], digits: Sequence[int]) -> np.ndarray:
     """[groups, places]: devices that differ in these digits only, the first digit being the major one."""
     rest = [k for k in range(len(sizes)) if k not in digits]
     numbers = np.arange(int(np.prod(sizes))).reshape(sizes).transpose([*rest, *digits])
     return numbers.reshape(-1, int(np.prod([sizes[k] for k in digits])))
-
-
-def _shortened(row: list[int]) -> list[object]:
-    return [*row[:4], "…", row[-1]] if len(row) > 8 else list(row)
 
 
 class Scene:
@@ -92,6 +78,7 @@ class Scene:
         self.after = after
         self.result = result
         self.mesh = decision.device.mesh
+        self.names = GroupNames(before, after)
         self._positions: dict[Rel, tuple[np.ndarray, np.ndarray] | None] = {}
         live, _ = dependencies(after, [result])
         self.sites: tuple[Site, ...] = tuple(site for site in _sites(after) if _makes(site.op, live))
@@ -228,10 +215,10 @@ class Scene:
             yield from itertools.combinations(digits, count)
 
     def _axes(self, digits: tuple[int, ...]) -> Axes:
-        table = _table(self.mesh.sizes, digits)
+        table = table_of_digits(self.mesh.sizes, digits)
         coordinate = np.empty(self.mesh.num_devices, np.int64)
         coordinate[table] = np.arange(table.shape[1])
-        return Axes(digits, table, coordinate)
+        return Axes(digits, table, coordinate, self.names)
 
     def dead_first(self, values: list[Value]) -> list[Value]:
         """Values that nothing uses come first: what should have used them may have lost them."""

@@ -5,7 +5,8 @@ Text that is not understood raises ValueError, and so does what XLA's own parser
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -36,6 +37,26 @@ def hlo_mesh(tokens: Tokens) -> Mesh:
     else:
         tokens.rewind(mark)
     return Mesh.of(axes, order)
+
+
+_MADE_UP = re.compile(r"axis_\d+")
+"""What XLA calls an axis that nobody has named."""
+
+
+def named_in(shardings: Iterable[Sharding]) -> list[Mesh]:
+    """The meshes that HLO shardings are written in, each once; those without any name of the user's left out."""
+    found: dict[str, Mesh] = {}
+    for sharding in shardings:
+        written = _WRITTEN_MESH.match(sharding.text)
+        if written is not None and written[0] not in found:
+            tokens = Tokens(sharding.text)
+            tokens.expect("{")
+            tokens.expect("mesh")
+            found[written[0]] = hlo_mesh(tokens)
+    return [mesh for mesh in found.values() if not all(_MADE_UP.fullmatch(name) for name, _ in mesh.axes)]
+
+
+_WRITTEN_MESH = re.compile(r"\{mesh\[[^\]]*\](?:, *device_ids=\([^)]*\)(?:[^)\[]*\))?)?")
 
 
 def parse_hlo_sharding(text: str) -> tuple[Sharding, ...] | Sharding:

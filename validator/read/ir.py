@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .shardings import Sharding
+from .tiling import Mesh
 
 
 class DType(enum.Enum):
@@ -255,6 +256,8 @@ class Program:
     results: tuple[Result, ...]
     num_replicas: int = 1
     num_partitions: int = 1
+    meshes: tuple[Mesh, ...] = ()
+    """The meshes with named axes that the file declares, or names in its shardings: what reports name groups by."""
     notes: tuple[str, ...] = field(default=())
     """Facts of reading that belong in a report, such as 'num_partitions taken from device_assignment'."""
 

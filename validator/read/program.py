@@ -18,6 +18,7 @@ from .convert import Converted, Converter
 from .errors import ReadError, ReadErrorKind
 from .files import Format, Input, identify, load
 from .groups import GroupMode, device_groups, device_pairs
+from .hlo_sharding import named_in
 from .ir import Program
 from .mlir_text import MESSAGE_LIMIT, syntax_error
 from .pairs import check_pair, with_stated
@@ -213,6 +214,7 @@ def _from_module(module: ir.Module, name: str, counts: Counts | None, assumed: C
         results=tuple(converted.results),
         num_replicas=replicas,
         num_partitions=partitions,
+        meshes=(*converted.meshes, *named_in(converted.shardings)),
         notes=notes,
     )
     return program, stated is not None
