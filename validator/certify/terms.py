@@ -10,7 +10,9 @@ from ..ops.digest import bytes_digest, rows_digest
 from ..ops.keys import spelled
 from ..relate.atoms import Atom, AtomKind
 from ..relate.context import Context
+from ..relate.ordered import OrderedTerm
 from ..relate.rows import RowTerm
+from ..relate.updates import UpdatedTerm
 from ..relation.build import names
 from ..relation.store import Rel
 
@@ -130,6 +132,8 @@ class Lines:
 
     def _rows(self, atom: Atom) -> tuple[str, str, list[tuple[int, int, int]], int]:
         for term in self.context.rows.get(atom.data, ()) if isinstance(atom.data, tuple) else ():
+            if isinstance(term, OrderedTerm | UpdatedTerm) and atom in term.atoms:
+                return self._order(atom, term)
             if isinstance(term, RowTerm) and atom in term.atoms:
                 _, key, _, dtypes, extents = atom.data
                 types = tuple(dtype.value for dtype in dtypes)
@@ -140,3 +144,15 @@ class Lines:
                 ]
                 return "rows", "|".join(map(str, (text, term.atoms.index(atom), *term.ranks))), parts, 0
         raise InexpressibleError(f"'{atom}' is a term of an order of elements")
+
+    def _order(self, atom: Atom, term: OrderedTerm | UpdatedTerm) -> tuple[str, str, list[tuple[int, int, int]], int]:
+        """What is made of elements in order, by which they are."""
+        function = rows_digest(atom.data, tuple(each.dtype.value for each in term.atoms), ())
+        width = len(term.sequences.letters[0].atoms) if term.sequences.letters else 1
+        parts = [
+            (self._known(operand), self.relation(letters.rel), 1)
+            for letters in term.sequences.letters
+            for operand in letters.atoms
+        ]
+        key = function, term.atoms.index(atom), term.sequences.depth, width
+        return "order", "|".join(map(str, key)), parts, 0

@@ -106,6 +106,37 @@ def absorbs(region: Region, start: Sequence[float | int]) -> bool:
     return _same(types, before, after, by_value=True) and _same(types, twice, fixed, by_value=True)
 
 
+def seems_neutral(region: Region, start: Sequence[float | int]) -> bool:
+    """Whether the reducer leaves a few elements as they are when it meets the start value on either side."""
+    # the evaluator's machine knows every op's record, and records know how they relate: imported when it is needed
+    from ..evaluate.arithmetic import Native
+    from ..evaluate.errors import EvaluationError
+    from ..evaluate.machine import Machine
+    from ..evaluate.numbers import STORAGE
+    from ..evaluate.regions import RegionCall
+
+    count = len(_TRIED)
+    types = [argument.tensor.dtype for argument in region.arguments[: len(start)]]
+    if len(region.arguments) != 2 * len(types) or any(not (t.is_float or t.is_integer or t.is_bool) for t in types):
+        return False
+    arithmetic = Native()
+    tried = [arithmetic.load(np.array(_TRIED).astype(STORAGE[dtype]), dtype) for dtype in types]
+    fixed = [
+        arithmetic.load(np.full(count, number).astype(STORAGE[dtype]), dtype)
+        for number, dtype in zip(start, types, strict=True)
+    ]
+    with np.errstate(all="ignore"):
+        try:
+            left = Machine(count, arithmetic).call(RegionCall(region, [*fixed, *tried]))
+            right = Machine(count, arithmetic).call(RegionCall(region, [*tried, *fixed]))
+        except EvaluationError:
+            return False
+    return all(np.array_equal(a, b) for made in (left, right) for a, b in zip(made, tried, strict=True))
+
+
+_TRIED = (0, 1, 2, 3, 7, 60)
+
+
 def _types(region: Region) -> list[DType] | None:
     """Element types of one tuple; None unless the region maps two tuples of scalars to one."""
     count = len(region.results)

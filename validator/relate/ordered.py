@@ -17,9 +17,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ..ops.choosers import Laws, absorbs, laws_of
+from ..ops.choosers import Laws, absorbs, laws_of, seems_neutral
 from ..ops.record import Theory
 from ..ops.sequence_maps import Sequences, collected, restricted_to, row_elements, together
 from ..ops.values import piecewise
@@ -54,7 +52,9 @@ class Start:
 
     @property
     def key(self) -> Hashable:
-        return tuple(atom.number for atom in self.atoms), self.integers
+        """The types and values: an integer, or the bits of any other number."""
+        constants = zip(self.atoms, self.integers, strict=True)
+        return tuple((a.dtype.value, a.key[2].hex() if integer is None else integer) for a, integer in constants)
 
 
 def relate_ordered(
@@ -106,7 +106,7 @@ def relate_windows(
     shape = (*types[0].shape, *window)
     points = walk.builder.points(shape)
     outside = store.restrict(walk.builder.moved(shape, []), store.set_minus(points, store.domain(inside)))
-    if not (store.empty(outside) or absorbs(region, _numbers(start)) or _seems_neutral(region, start)):
+    if not (store.empty(outside) or absorbs(region, _numbers(start)) or seems_neutral(region, _numbers(start))):
         return None
     values = []
     for operand, init in zip(operands, inits, strict=True):
@@ -120,37 +120,6 @@ def relate_windows(
     sequences = _sequences(walk, values, full_key, None, read, len(window))
     walk.context.used("equal windows")
     return _named(walk, full_key, values, sequences, types, laws_of(region), in_place=True)
-
-
-def _seems_neutral(region: Region, start: Start) -> bool:
-    """Whether the reducer leaves a few elements as they are when it meets the start value on either side."""
-    # the evaluator's machine knows every op's record, and records know how they relate: imported when it is needed
-    from ..evaluate.arithmetic import Native
-    from ..evaluate.errors import EvaluationError
-    from ..evaluate.machine import Machine
-    from ..evaluate.numbers import STORAGE
-    from ..evaluate.regions import RegionCall
-
-    count = len(_TRIED)
-    types = [argument.tensor.dtype for argument in region.arguments[: len(start.atoms)]]
-    if len(region.arguments) != 2 * len(types) or any(not (t.is_float or t.is_integer or t.is_bool) for t in types):
-        return False
-    arithmetic = Native()
-    tried = [arithmetic.load(np.array(_TRIED).astype(STORAGE[dtype]), dtype) for dtype in types]
-    fixed = [
-        arithmetic.load(np.full(count, number).astype(STORAGE[dtype]), dtype)
-        for number, dtype in zip(_numbers(start), types, strict=True)
-    ]
-    with np.errstate(all="ignore"):
-        try:
-            left = Machine(count, arithmetic).call(RegionCall(region, [*fixed, *tried]))
-            right = Machine(count, arithmetic).call(RegionCall(region, [*tried, *fixed]))
-        except EvaluationError:
-            return False
-    return all(np.array_equal(a, b) for made in (left, right) for a, b in zip(made, tried, strict=True))
-
-
-_TRIED = (0, 1, 2, 3, 7, 60)
 
 
 def _named(
@@ -286,7 +255,9 @@ def _fresh(
     operands = tuple(dict.fromkeys(piece.atom for value in values for piece in value.pieces))
     atoms: list[Atom] = []
     for type_ in types:
-        atom = walk.context.atoms.fresh(AtomKind.ROWS, type_.dtype, sequences.arity, operands, label=walk.label())
+        atom = walk.context.atoms.fresh(
+            AtomKind.ROWS, type_.dtype, sequences.arity, operands, label=walk.label(), data=key
+        )
         atoms.append(atom)
         walk.note_fresh(atom)
     walk.context.rows.setdefault(key, []).append(OrderedTerm(tuple(atoms), made))

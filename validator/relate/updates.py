@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class UpdatedTerm:
     """A named result of such a scatter, by what each of its elements may be."""
 
-    atom: Atom
+    atoms: tuple[Atom, ...]
     sequences: Sequences
     unique: bool
 
@@ -68,21 +68,23 @@ def relate_updates(
         return Val(base.type, gathered(store, [Piece(atom, rel) for atom, rel in known]), domain, theory=theory)
     devices, guard = len(walk.mesh.sizes), walk.context.atoms.guard
     sequences = update_sequences(store, before, after, places, domain, devices, guard)
-    key = ("updated", base.type.dtype, computation)
+    key = ("updated", base.type.dtype.value, computation)
     rest = domain
     pieces: list[Piece] = []
     for term in walk.context.rows.get(key, ()):
         match = matching(walk, sequences, term.sequences, rest, any_order=term.unique and not sorted_)
         if match is not None:
-            pieces.append(Piece(term.atom, match))
+            pieces.append(Piece(term.atoms[0], match))
             rest = store.set_minus(rest, store.domain(match))
             if store.set_empty(rest):
                 break
     if not store.set_empty(rest):
         operands = tuple(dict.fromkeys(atom for letters in sequences.letters for atom in letters.atoms))
-        atom = walk.context.atoms.fresh(AtomKind.ROWS, base.type.dtype, rest.arity, operands, label=walk.label())
+        atom = walk.context.atoms.fresh(
+            AtomKind.ROWS, base.type.dtype, rest.arity, operands, label=walk.label(), data=key
+        )
         walk.note_fresh(atom)
-        term = UpdatedTerm(atom, restricted_to(store, sequences, rest), unique and walk.is_original)
+        term = UpdatedTerm((atom,), restricted_to(store, sequences, rest), unique and walk.is_original)
         walk.context.rows.setdefault(key, []).append(term)
         pieces.append(Piece(atom, store.identity_on(rest)))
     walk.context.used("updates in order")
