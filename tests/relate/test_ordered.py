@@ -48,7 +48,7 @@ def _constants(dtype: str) -> str:
     )
 
 
-def _before(rows: int, columns: int, devices: int, dtype: str, region: str, sharding: str) -> Program:
+def whole(rows: int, columns: int, devices: int, dtype: str, region: str, sharding: str) -> Program:
     x, index, out = Tensor((rows, columns), dtype, sharding), Tensor((rows, columns), "i32"), Tensor((rows,), "i32")
     body = (
         _constants(dtype)
@@ -59,7 +59,7 @@ def _before(rows: int, columns: int, devices: int, dtype: str, region: str, shar
     return program(body, [x], out, devices)
 
 
-def _after(
+def in_stages(
     rows: int,
     columns: int,
     devices: int,
@@ -115,42 +115,42 @@ def _after(
 @pytest.mark.parametrize("dtype", ["f32", "i32"])
 def test_argmax_in_stages(rows: int, columns: int, devices: int, dtype: str):
     sharding = f"{{devices=[1,{devices}]<=[{devices}]}}"
-    before = _before(rows, columns, devices, dtype, ARGMAX, sharding)
+    before = whole(rows, columns, devices, dtype, ARGMAX, sharding)
     # a column beyond the end is the start value, which counts for nothing
-    right = _after(rows, columns, devices, dtype, ARGMAX, sharding)
+    right = in_stages(rows, columns, devices, dtype, ARGMAX, sharding)
     assert proved(before, right, Theory.EXACT)
     assert not differs(before, right)
-    assert not proved(before, _after(rows, columns, devices, dtype, ARGMAX, sharding, offset=1))
-    assert not proved(before, _after(rows, columns, devices, dtype, ARGMAX, sharding, combined=LAST_EQUAL))
-    assert not proved(before, _after(rows, columns, devices, dtype, LAST_EQUAL, sharding))
+    assert not proved(before, in_stages(rows, columns, devices, dtype, ARGMAX, sharding, offset=1))
+    assert not proved(before, in_stages(rows, columns, devices, dtype, ARGMAX, sharding, combined=LAST_EQUAL))
+    assert not proved(before, in_stages(rows, columns, devices, dtype, LAST_EQUAL, sharding))
     if columns % devices:
-        assert not proved(before, _after(rows, columns, devices, dtype, ARGMAX, sharding, masked=False))
+        assert not proved(before, in_stages(rows, columns, devices, dtype, ARGMAX, sharding, masked=False))
 
 
 def test_the_order_of_devices_matters_to_nan_only():
     sharding, order = "{devices=[1,3]<=[3]}", [1, 0, 2]
     for dtype, commutes in (("f32", False), ("i32", True)):
-        before = _before(2, 12, 3, dtype, ARGMAX, sharding)
-        after = _after(2, 12, 3, dtype, ARGMAX, sharding, order=order)
+        before = whole(2, 12, 3, dtype, ARGMAX, sharding)
+        after = in_stages(2, 12, 3, dtype, ARGMAX, sharding, order=order)
         assert proved(before, after) == commutes
         assert not commutes or not differs(before, after)
 
 
 def test_order_follows_the_sharding():
     sharding, order = "{devices=[1,3]2,0,1}", [2, 0, 1]
-    before = _before(2, 12, 3, "f32", ARGMAX, sharding)
-    table = _after(2, 12, 3, "f32", ARGMAX, sharding, order=order)
+    before = whole(2, 12, 3, "f32", ARGMAX, sharding)
+    table = in_stages(2, 12, 3, "f32", ARGMAX, sharding, order=order)
     assert not proved(before, table), "the positions are still those of the devices' numbers"
 
 
 def test_a_reducer_that_is_not_associative_is_no_ordered_reduction():
     sharding = "{devices=[1,3]<=[3]}"
-    before = _before(2, 12, 3, "f32", NOT_ASSOCIATIVE, sharding)
-    assert not proved(before, _after(2, 12, 3, "f32", NOT_ASSOCIATIVE, sharding))
+    before = whole(2, 12, 3, "f32", NOT_ASSOCIATIVE, sharding)
+    assert not proved(before, in_stages(2, 12, 3, "f32", NOT_ASSOCIATIVE, sharding))
 
 
 def _reducer(region: str, dtype: str) -> Op:
-    made = _before(1, 2, 1, dtype, region, "{replicated}")
+    made = whole(1, 2, 1, dtype, region, "{replicated}")
     return next(op for op in made.body.ops if op.name == "stablehlo.reduce")
 
 

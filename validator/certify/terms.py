@@ -12,7 +12,6 @@ from ..relate.atoms import Atom, AtomKind
 from ..relate.context import Context
 from ..relate.ordered import OrderedTerm
 from ..relate.rows import RowTerm
-from ..relate.updates import UpdatedTerm
 from ..relation.build import names
 from ..relation.store import Rel
 
@@ -132,7 +131,7 @@ class Lines:
 
     def _rows(self, atom: Atom) -> tuple[str, str, list[tuple[int, int, int]], int]:
         for term in self.context.rows.get(atom.data, ()) if isinstance(atom.data, tuple) else ():
-            if isinstance(term, OrderedTerm | UpdatedTerm) and atom in term.atoms:
+            if isinstance(term, OrderedTerm) and atom in term.atoms:
                 return self._order(atom, term)
             if isinstance(term, RowTerm) and atom in term.atoms:
                 _, key, _, dtypes, extents = atom.data
@@ -145,9 +144,9 @@ class Lines:
                 return "rows", "|".join(map(str, (text, term.atoms.index(atom), *term.ranks))), parts, 0
         raise InexpressibleError(f"'{atom}' is a term of an order of elements")
 
-    def _order(self, atom: Atom, term: OrderedTerm | UpdatedTerm) -> tuple[str, str, list[tuple[int, int, int]], int]:
+    def _order(self, atom: Atom, term: OrderedTerm) -> tuple[str, str, list[tuple[int, int, int]], int]:
         """What is made of elements in order, by which they are."""
-        function = rows_digest(atom.data, tuple(each.dtype.value for each in term.atoms), ())
+        function = rows_digest(atom.data, (), ())
         width = len(term.sequences.letters[0].atoms) if term.sequences.letters else 1
         parts = [
             (self._known(operand), self.relation(letters.rel), 1)

@@ -170,7 +170,7 @@ class _Reading:
             key = ()
         elif kind is Kind.NUMBER:
             key = int(text)
-        elif kind in (Kind.PARAMETER, Kind.CARRIED, Kind.ROWS):
+        elif kind in (Kind.PARAMETER, Kind.CARRIED, Kind.ROWS, Kind.ORDER):
             key = tuple(int(part) if part.isdigit() else part for part in text.split("|"))
         if said["levels"] or (key == () and text):
             raise Rejection(f"a {kind.value} with a key or levels")
@@ -225,6 +225,8 @@ def _triples(flat: Sequence[int]) -> list[tuple[int, int, int]]:
 
 _ARITIES = {Kind.NUMBER: 0, Kind.SCALAR: 0, Kind.INTEGER: 1}
 _LEAVES = {*_ARITIES, Kind.PARAMETER, Kind.ARRAY, Kind.CARRIED}
+_DEEP = {Kind.ROWS, Kind.ORDER}
+"""Kinds whose parts are read at more indices than their own."""
 _WHOLE = {Kind.PRODUCT, Kind.GUARD}
 """Kinds whose parts are read at indices of their own."""
 
@@ -245,7 +247,7 @@ def check_term(
         of, rel = part.atom, part.rel
         if whole[number] != (kind in _WHOLE) and not (whole[number] and kind is Kind.APPLY):
             raise Rejection(f"a {kind.value} that reads part {number} in another way")
-        if kind not in (Kind.ROWS, *_WHOLE) and (rel.arity_in, rel.arity_out) != (arity, of.arity):
+        if kind not in (*_DEEP, *_WHOLE) and (rel.arity_in, rel.arity_out) != (arity, of.arity):
             raise Rejection(f"a {kind.value} that reads part {number} with another rank")
         if part.coefficient != 1 and kind is not Kind.SUM:
             raise Rejection(f"a {kind.value} that counts")

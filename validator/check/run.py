@@ -13,6 +13,8 @@ from ..ops.keys import spelled
 from ..ops.manual_relation import enters, lifted
 from ..ops.monoid import Monoid
 from ..ops.registry import RECORDS
+from ..ops.sequence_maps import Sequences
+from ..ops.sequence_relation import Order
 from ..read.ir import Op, Program, Region, TensorType
 from ..read.shardings import Sharding
 from ..relation.build import Builder
@@ -22,6 +24,7 @@ from .elements import Lifted, applied, decided
 from .equality import equal
 from .errors import Rejection
 from .loops import Loop, followed
+from .orders import in_order, taken_apart
 from .relations import Relations, TooComplexError
 from .rows import treated
 from .sums import contract, sum_over
@@ -207,8 +210,14 @@ class Run(Calculus):
     ) -> list[Value]:
         return treated(self, key, operands, batch, types, reads)
 
-    def in_order(self, lemma: str, *arguments: Any) -> None:
-        raise Rejection("what depends on the order of elements is not checked")
+    def in_order(self, order: Order) -> list[Value]:
+        return in_order(self, order)
+
+    def taken_apart(self, key: Hashable, atoms: tuple[Term, ...], rels: Sequence[Rel], depth: int) -> Sequences | None:
+        return taken_apart(self, key, atoms, rels)
+
+    def selected(self, *arguments: Any) -> None:
+        raise Rejection("what windows select is not checked")
 
     def branch(self, op: Op, number: int) -> list[Value]:
         return [self.known(value) for value in self.block(op.regions[number], number)]

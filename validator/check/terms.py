@@ -34,6 +34,7 @@ class Kind(enum.Enum):
     VIEW = "view"  # e[R(z)] for the one piece whose relation holds z
     GUARD = "guard"  # G(A; E1, …)[y, x1, t1, …] is A[y] where E1[x1] = t1 and …, and absent elsewhere
     ROWS = "rows"  # an op that maps whole rows to rows: at (batch, index), one result of F(row of each operand)
+    ORDER = "order"  # what a function makes of the elements at (index, position), in the order of positions
     CARRIED = "carried"  # by a loop of the before program, at the start of some iteration or at its end
 
 

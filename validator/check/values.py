@@ -98,6 +98,9 @@ class Calculus(Engine):
     def number_of(self, atom: Term) -> int | float | complex | None:
         return number_of(atom)
 
+    def bits_of(self, atom: Term) -> str:
+        return str(atom.key)
+
     def unguarded(self, atom: Term) -> tuple[Term, tuple[Term, ...]]:
         return unguarded(atom)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from ..relation.objects import Dom, Rel
 from . import values
 from .monoid import Monoid
 from .record import Theory, strongest
+
+if TYPE_CHECKING:
+    from .sequence_maps import Sequences
+    from .sequence_relation import Order
 
 
 class Piece(Protocol):
@@ -164,6 +168,10 @@ class Engine(ABC):
         """The number that an atom of no indices is."""
 
     @abstractmethod
+    def bits_of(self, atom: Any) -> str:
+        """The bits of a float constant, in hexadecimal."""
+
+    @abstractmethod
     def guard(self, atom: Any, guards: tuple[Any, ...]) -> Any:
         """The atom where each guard, an unknown integer, has the value that the index says."""
 
@@ -246,8 +254,19 @@ class Engine(ABC):
         """A function of whole rows; `reads[r]` relates result r's points to (device, batch, index in the row)."""
 
     @abstractmethod
-    def in_order(self, lemma: str, *arguments: Any) -> Any:
-        """A function of elements in order, by the name of what relates it; None where that does not apply."""
+    def in_order(self, order: Order) -> list[Any]:
+        """What a function makes of sequences of elements."""
+
+    @abstractmethod
+    def taken_apart(self, key: Hashable, atoms: tuple[Any, ...], rels: Sequence[Rel], depth: int) -> Sequences | None:
+        """The sequences that elements are made of which are all results of one function, read at one place; else None.
+
+        `rels` relate (batch point, position) to the elements; `depth` is how many coordinates a position has.
+        """
+
+    @abstractmethod
+    def selected(self, *arguments: Any) -> Any:
+        """Elements that windows select (`relate/selecting.py`); None where that does not apply."""
 
     @abstractmethod
     def branch(self, op: Op, number: int) -> list[Any]:

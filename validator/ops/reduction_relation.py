@@ -12,6 +12,7 @@ from .engine import Engine, RowOperand
 from .keys import region_key
 from .monoid import Monoid, monoid_of_region
 from .reduction_maps import reduce_read, reduced_lines, window, window_read
+from .sequence_relation import reduced_in_order, windows_in_order
 
 
 def relate_reduce(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
@@ -32,7 +33,7 @@ def _reduce_rows(engine: Engine, op: Op, operands: list[Any], inits: list[Any]) 
         return engine.refuse(op, f"reducer of '{op.name}' that reads outer values")
     batch, line, row_rank = reduced_lines(engine.builder, op)
     types = [result.tensor for result in op.results]
-    ordered = engine.in_order("reduce", op.regions[0], (op.name, key), operands, inits, line, row_rank, types)
+    ordered = reduced_in_order(engine, op.regions[0], (op.name, key), operands, inits, line, row_rank, types)
     if ordered is not None:
         return ordered
     rows = [RowOperand(value, line, row_rank) for value in operands]
@@ -88,7 +89,7 @@ def _windows_by_place(engine: Engine, op: Op, values: list[Any], types: list[Ten
     if key is not None:
         full_key = (op.name, key, sizes)
         given = values[:count], values[count:]
-        made = engine.in_order("window", region, full_key, *given, inside, extents, types)
+        made = windows_in_order(engine, region, full_key, *given, inside, extents, types)
         if made is not None:
             return made
     return engine.refuse(op, f"'{op.name}' with this reducer or start value")
@@ -109,7 +110,7 @@ def relate_select_and_scatter(engine: Engine, op: Op, values: list[Any]) -> list
     extents = list(zip(sizes, strides, low, strict=True))
     found = None
     if None not in keys:
-        found = engine.in_order("selected", (op.name, keys, sizes), operand, source, init, extents, monoid)
+        found = engine.selected((op.name, keys, sizes), operand, source, init, extents, monoid)
     if found is None:
         return engine.refuse(op, f"'{op.name}' that reads outer values or starts from data")
     return [found]

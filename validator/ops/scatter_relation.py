@@ -19,6 +19,7 @@ from .keys import region_key
 from .monoid import Monoid, monoid_of_region
 from .record import strongest
 from .scatter_maps import index_reads, landing, scatter_limits, spread
+from .sequence_relation import updated_in_order
 
 
 def relate_scatter(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
@@ -100,9 +101,7 @@ def _updated(
     joints = index_joints(engine, indices, limits, engine.points(source.type))
     lands = landing(engine.builder, dims, base.type, source.type)
     unique, sorted_ = bool(op.attributes.get("unique_indices")), bool(op.attributes.get("indices_are_sorted"))
-    how = starts.theory, unique, sorted_, computation
-    found = engine.in_order("updates", base, source, joints, lands, *how)
-    return engine.not_modelled(base.type, f"updates of '{op.name}' in order") if found is None else found
+    return updated_in_order(engine, base, source, joints, lands, starts.theory, unique, sorted_, computation, number)
 
 
 def _rows(

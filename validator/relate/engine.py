@@ -13,6 +13,8 @@ from ..ops.engine import Engine, Function, RowOperand
 from ..ops.monoid import Monoid
 from ..ops.movement_relation import MAX_TABLE
 from ..ops.record import Theory
+from ..ops.sequence_maps import Sequences
+from ..ops.sequence_relation import Order
 from ..read.attributes import Comparison
 from ..read.ir import DType, Op, Region, TensorType
 from ..relation.store import Dom, Rel, Store
@@ -20,23 +22,15 @@ from . import sums
 from .atoms import Atom, AtomKind
 from .lift import lift
 from .loops import relate_loop
-from .ordered import relate_ordered, relate_windows
+from .ordered import relate_in_order, taken_apart
 from .ranges import decided
 from .rows import relate_rows
 from .selecting import relate_selected
-from .updates import relate_updates
 from .value import AnyVal, Piece, Val
 
 if TYPE_CHECKING:
     from .context import Context
     from .walk import Walk
-
-_IN_ORDER = {
-    "reduce": relate_ordered,
-    "window": relate_windows,
-    "selected": relate_selected,
-    "updates": relate_updates,
-}
 
 
 class Prover(Engine):
@@ -82,6 +76,9 @@ class Prover(Engine):
         if atom.kind is not AtomKind.CONSTANT or atom.arity:
             return None
         return atom.data[1] if isinstance(atom.data, tuple) else atom.data
+
+    def bits_of(self, atom: Atom) -> str:
+        return atom.key[2].hex()
 
     def guard(self, atom: Atom, guards: tuple[Atom, ...]) -> Atom:
         return self.context.atoms.guard(atom, guards)
@@ -171,8 +168,14 @@ class Prover(Engine):
     ) -> list[AnyVal]:
         return relate_rows(self.walk, key, operands, batch, types, reads)
 
-    def in_order(self, lemma: str, *arguments: Any) -> Any:
-        return _IN_ORDER[lemma](self.walk, *arguments)
+    def in_order(self, order: Order) -> list[AnyVal]:
+        return relate_in_order(self.walk, order)
+
+    def taken_apart(self, key: Hashable, atoms: tuple[Atom, ...], rels: Sequence[Rel], depth: int) -> Sequences | None:
+        return taken_apart(self.walk, key, atoms, rels, depth)
+
+    def selected(self, *arguments: Any) -> Val | None:
+        return relate_selected(self.walk, *arguments)
 
     def branch(self, op: Op, number: int) -> list[AnyVal]:
         # what a branch computes is not computed for all inputs, returned or not

@@ -163,14 +163,14 @@ LEMMAS = (
         "reductions of equal sequences, start values left out, are equal",
         "the region is associative and its start value idempotent and neutral, shown by running every case",
         Theory.EXACT,
-        "relate/ordered.py",
+        "ops/sequence_relation.py",
     ),
     Lemma(
         "equal windows",
         "reductions of windows with the same elements at the same places are equal",
         "same region, size and constant start value, which is neutral where a window has padding",
         Theory.REASSOCIATED,
-        "relate/ordered.py",
+        "ops/sequence_relation.py",
     ),
     Lemma(
         "selected windows",
@@ -184,7 +184,7 @@ LEMMAS = (
         "an element and the updates that may land on it, taken in order, give what the original's same sequence gives",
         "same update computation, guards and order; the order is free where the original promises unique indices",
         Theory.EXACT,
-        "relate/updates.py",
+        "ops/sequence_relation.py",
     ),
     Lemma(
         "branch selection",

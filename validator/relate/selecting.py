@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from ..ops.monoid import Monoid
 from ..ops.record import Theory
 from ..ops.sequence_maps import Letters, Sequences, restricted_to
+from ..ops.sequence_relation import constant_start
 from ..ops.values import gathered, without_constant
 from ..read.ir import TensorType
 from ..relation.build import affine, names
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
-from .ordered import constant_start
 from .sequences import matching
 from .value import Piece, Val, strongest
 
@@ -45,7 +45,7 @@ def relate_selected(
     start = constant_start(walk, [init])
     if start is None:
         return None
-    store, key = walk.store, (key, start.key)
+    store, key = walk.store, (key, start.told)
     operand = walk.close(operand, f"operand of '{walk.op_name}'")
     source = walk.close(source, f"source of '{walk.op_name}'")
     type_ = operand.type

@@ -1,0 +1,141 @@
+"""Results that depend on the order of elements: a claim names a term that is made of the same elements, in that order.
+
+An order term is defined by what a function makes of a sequence of elements at each of its points, so there is nothing
+to believe in it. What an op takes, in which order, and why nothing else counts, its record says, with the lemmas
+(`ops/sequence_relation.py`). Where a result is claimed to be the term read at m(p), the elements at hand at p have to
+be the term's at m(p): each has a counterpart, all of the term's are one, and no two are out of order, unless the record
+says that order counts for nothing. Elements are the same if they are read from the same terms at the same indices,
+under the same guards. Where at most one of them is present by a promise of the before program, order counts for nothing
+either; it holds for the points of a term at which an op that makes the promise was found to be that term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..ops.digest import rows_digest
+from ..ops.sequence_maps import Letters, Sequences
+from ..ops.sequence_relation import Order
+from ..relation.build import names, passing
+from ..relation.objects import Rel
+from .errors import Rejection
+from .terms import Kind, Term
+from .values import Value
+
+if TYPE_CHECKING:
+    from .run import Run
+
+
+def in_order(run: Run, order: Order) -> list[Value]:
+    """What is claimed of the results, each piece of which has to be made of the sequences at hand."""
+    results: list[Value] = []
+    for number, type_ in enumerate(order.types):
+        claim = run.claim("result", order.first + number)
+        if claim is None or claim.monoid is not None:
+            raise Rejection("the certificate says nothing of these elements in order")
+        domain = order.sequences.domain
+        run.covered(claim.pieces, domain)
+        value = run.restricted(Value(type_, claim.pieces, domain, theory=order.theory), domain)
+        for piece in value.pieces:
+            if piece.atom.kind is not Kind.ORDER or piece.atom.dtype is not type_.dtype:
+                raise Rejection(f"{piece.atom} is no order of elements")
+            if _key(piece.atom)[:2] != (_function(order.key), number):
+                raise Rejection(f"{piece.atom} is another function of elements in order")
+            free = run.is_established(piece) if order.any_order is None else order.any_order
+            _check_same(run, order, _sequences(run, piece.atom), piece.rel, free)
+            if order.unique and run.is_original:
+                run.establish(piece)
+        results.append(value)
+    return results
+
+
+def taken_apart(run: Run, key: Hashable, atoms: Sequence[Term], rels: Sequence[Rel]) -> Sequences | None:
+    """The sequences of elements that are all results of one term of this function, read at one place."""
+    first, function = atoms[0], _function(key)
+    for number, atom in enumerate(atoms):
+        if atom.kind is not Kind.ORDER or atom.parts != first.parts or not run.rels.equal(rels[0], rels[number]):
+            return None
+        if _key(atom) != (function, number, *_key(first)[2:]):
+            return None
+    inner = _sequences(run, first)
+    whole = run.rels.side_by_side(rels[0], passing(run.store, inner.depth))
+    letters = tuple(Letters(each.atoms, run.rels.compose(whole, each.rel)) for each in inner.letters)
+    return Sequences(letters, rels[0].arity_in, inner.depth, run.rels.domain(rels[0]))
+
+
+def _key(term: Term) -> tuple[Any, ...]:
+    """The function, which of its results, the coordinates of positions, and the terms that one element is read from."""
+    assert isinstance(term.key, tuple)
+    return term.key
+
+
+def _function(key: Hashable) -> str:
+    return rows_digest(key, (), ())
+
+
+def _sequences(run: Run, term: Term) -> Sequences:
+    """What a term is made of: so many parts are one kind of elements, read through one relation."""
+    _, _, depth, width = _key(term)
+    rels, letters = run.rels, []
+    taken = rels.set_minus(rels.everything(term.arity + depth), rels.everything(term.arity + depth))
+    if len(term.parts) % width:
+        raise Rejection(f"{term} has a part of an element")
+    for start in range(0, len(term.parts), width):
+        group = term.parts[start : start + width]
+        rel = group[0].rel
+        if rel is None or any(part.rel is not rel for part in group) or not rels.single_valued(rel):
+            raise Rejection(f"{term} has elements that are read in several ways")
+        if not rels.set_empty(rels.set_meet(taken, rels.domain(rel))):
+            raise Rejection(f"{term} has several elements at one position")
+        taken = rels.set_union(taken, rels.domain(rel))
+        letters.append(Letters(tuple(part.atom for part in group), rel))
+    return Sequences(tuple(letters), term.arity, depth, taken)
+
+
+def _check_same(run: Run, order: Order, other: Sequences, match: Rel, free: bool) -> None:
+    """That the sequence at each p is the other's at match(p)."""
+    rels, mine = run.rels, order.sequences
+    here = rels.set_product(rels.domain(match), rels.everything(mine.depth))
+    lead = rels.restrict(run.leading_map(mine.arity + mine.depth, mine.arity), here)
+    p, t = names("p", lead.arity_in), names("t", other.depth)
+    at = rels.pair(rels.compose(lead, match), rels.rel(f"{{[{','.join(p)}] -> [{','.join(t)}]}}"))
+    if order.in_place:
+        at = rels.meet(at, rels.side_by_side(match, passing(run.store, mine.depth)))
+    # (p, position) → the positions at match(p) of the same element
+    theirs = {letters.atoms: letters.rel for letters in other.letters}
+    partners, own = rels.minus(at, at), rels.set_minus(here, here)
+    for letters in mine.letters:
+        rel = rels.restrict(letters.rel, here)
+        own = rels.set_union(own, rels.domain(rel))
+        if letters.atoms in theirs:
+            partners = rels.union(partners, rels.meet(rels.compose(rel, rels.reverse(theirs[letters.atoms])), at))
+    partners = rels.project_out(partners, 0, other.arity)
+    strict = not (order.in_place or (free and order.any_count))
+    if strict and not rels.single_valued(partners):
+        partners = rels.lexmin(partners)
+    if not rels.set_subset(own, rels.domain(partners)):
+        raise Rejection("an element in order has no counterpart")
+    # (p, position) → (p, position there)
+    graph = rels.pair(lead, partners)
+    for letters in other.letters:
+        there = rels.side_by_side(match, passing(run.store, other.depth))
+        there = rels.restrict_range(there, rels.domain(letters.rel))
+        if not rels.set_subset(rels.domain(there), rels.range(graph)):
+            raise Rejection("an element of the order is missing")
+    if strict and not rels.injective(graph):
+        raise Rejection("an element of the order is counted several times")
+    if strict and not free:
+        for before in _before(run, mine.arity, mine.depth):
+            moved = rels.compose(rels.compose(rels.reverse(graph), before), graph)
+            for after in _before(run, mine.arity, other.depth):
+                moved = rels.minus(moved, after)
+            if not rels.empty(moved):
+                raise Rejection("elements are in another order")
+
+
+def _before(run: Run, arity: int, depth: int) -> list[Rel]:
+    """{(p, s) -> (p, t)} with s before t, by the first coordinate in which they differ."""
+    p, s, t = names("p", arity), names("s", depth), names("t", depth)
+    ways = [" and ".join([f"{s[k]} < {t[k]}", *(f"{s[j]} = {t[j]}" for j in range(k))]) for k in range(depth)]
+    return [run.rels.rel(f"{{[{','.join([*p, *s])}] -> [{','.join([*p, *t])}] : {way}}}") for way in ways]
