@@ -298,7 +298,7 @@ def _ordered() -> Example:
     columns = f"{{devices=[1,{N}]<=[{N}]}}"
     size = (4, 12, N, "f32", ordered.ARGMAX, columns)
     return Example(
-        lambda: ordered._before(*size), lambda: ordered._after(*size), lambda: ordered._after(*size, offset=1)
+        lambda: ordered.whole(*size), lambda: ordered.in_stages(*size), lambda: ordered.in_stages(*size, offset=1)
     )
 
 

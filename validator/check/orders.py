@@ -15,7 +15,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..ops.digest import rows_digest
-from ..ops.sequence_maps import Letters, Sequences
+from ..ops.sequence_maps import Letters, Sequences, earlier, read_at
 from ..ops.sequence_relation import Order
 from ..relation.build import names, passing
 from ..relation.objects import Rel
@@ -58,10 +58,7 @@ def taken_apart(run: Run, key: Hashable, atoms: Sequence[Term], rels: Sequence[R
             return None
         if _key(atom) != (function, number, *_key(first)[2:]):
             return None
-    inner = _sequences(run, first)
-    whole = run.rels.side_by_side(rels[0], passing(run.store, inner.depth))
-    letters = tuple(Letters(each.atoms, run.rels.compose(whole, each.rel)) for each in inner.letters)
-    return Sequences(letters, rels[0].arity_in, inner.depth, run.rels.domain(rels[0]))
+    return read_at(run.rels, _sequences(run, first), rels[0])
 
 
 def _key(term: Term) -> tuple[Any, ...]:
@@ -126,16 +123,9 @@ def _check_same(run: Run, order: Order, other: Sequences, match: Rel, free: bool
     if strict and not rels.injective(graph):
         raise Rejection("an element of the order is counted several times")
     if strict and not free:
-        for before in _before(run, mine.arity, mine.depth):
+        for before in earlier(rels, mine.arity, mine.depth):
             moved = rels.compose(rels.compose(rels.reverse(graph), before), graph)
-            for after in _before(run, mine.arity, other.depth):
+            for after in earlier(rels, mine.arity, other.depth):
                 moved = rels.minus(moved, after)
             if not rels.empty(moved):
                 raise Rejection("elements are in another order")
-
-
-def _before(run: Run, arity: int, depth: int) -> list[Rel]:
-    """{(p, s) -> (p, t)} with s before t, by the first coordinate in which they differ."""
-    p, s, t = names("p", arity), names("s", depth), names("t", depth)
-    ways = [" and ".join([f"{s[k]} < {t[k]}", *(f"{s[j]} = {t[j]}" for j in range(k))]) for k in range(depth)]
-    return [run.rels.rel(f"{{[{','.join([*p, *s])}] -> [{','.join([*p, *t])}] : {way}}}") for way in ways]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..relation.build import names
+from ..relation.build import leading, names, passing
 from ..relation.objects import Dom, Rel
 
 Pieces = Sequence[tuple[Any, Rel]]
@@ -46,6 +46,21 @@ def restricted_to(store: Any, sequences: Sequences, domain: Dom) -> Sequences:
     return Sequences(kept, sequences.arity, sequences.depth, domain)
 
 
+def read_at(store: Any, sequences: Sequences, rel: Rel) -> Sequences:
+    """For each p the sequence at rel(p), where p may have a position as its last coordinates: that one comes first."""
+    whole = store.side_by_side(rel, passing(store, sequences.depth))
+    made = [Letters(letters.atoms, store.compose(whole, letters.rel)) for letters in sequences.letters]
+    kept = tuple(letters for letters in made if not store.empty(letters.rel))
+    return Sequences(kept, rel.arity_in, sequences.depth, store.domain(rel))
+
+
+def earlier(store: Any, arity: int, depth: int) -> list[Rel]:
+    """{(p, s) -> (p, t)} with position s before t, by the first coordinate in which they differ."""
+    p, s, t = names("p", arity), names("s", depth), names("t", depth)
+    ways = [" and ".join([f"{s[k]} < {t[k]}", *(f"{s[j]} = {t[j]}" for j in range(k))]) for k in range(depth)]
+    return [store.rel(f"{{[{','.join([*p, *s])}] -> [{','.join([*p, *t])}] : {way}}}") for way in ways]
+
+
 # elements of rows ---------------------------------------------------------------------------------------------------
 
 
@@ -65,7 +80,7 @@ def row_elements(
     `read` relates (batch point, row index) to the points of every value.
     """
     everything, arity = store.domain(read), read.arity_in - row_rank
-    lead = _leading(store, read.arity_in, arity)
+    lead = leading(store, read.arity_in, arity)
     domain = store.image(everything, lead)
     found = [Elements((), (), everything)]
     for pieces, defined in values:
@@ -107,11 +122,6 @@ def collected(store: Any, parts: Sequence[tuple[tuple[Any, ...], Rel, int]], ari
     return restricted_to(store, Sequences(letters, arity, depth, domain), domain)
 
 
-def _leading(store: Any, count: int, arity: int) -> Rel:
-    variables = names("p", count)
-    return store.rel(f"{{[{','.join(variables)}] -> [{','.join(variables[:arity])}]}}")
-
-
 # updates, one after the other -----------------------------------------------------------------------------------------
 
 
@@ -133,15 +143,10 @@ def placed(store: Any, joint: tuple[tuple[Any, ...], int, Rel], landing: Rel) ->
     guards, count, rel = joint
     extra = rel.arity_out - count
     with_point = store.pair(store.identity_on(store.domain(rel)), rel)
-    found = store.compose(with_point, store.side_by_side(landing, _keep(store, extra)))
+    found = store.compose(with_point, store.side_by_side(landing, passing(store, extra)))
     lands = store.project_out(found, landing.arity_out, extra)
     every = store.range(store.pair(store.identity_on(store.domain(found)), found))
     return Placed(guards, extra, every, lands, (rel.arity_in, landing.arity_out))
-
-
-def _keep(store: Any, count: int) -> Rel:
-    inner = ",".join(names("g", count))
-    return store.rel(f"{{[{inner}] -> [{inner}]}}")
 
 
 def replaced(store: Any, base: Pieces, updates: Pieces, places: Sequence[Placed], domain: Dom) -> Pieces | None:
@@ -198,7 +203,7 @@ def update_sequences(
         at = store.restrict(store.rel(f"{{{whole} -> [{','.join(position)}]}}"), place.every)
         read = store.compose(store.reverse(at), store.rel(f"{{{whole} -> [{','.join([*u, *g])}]}}"))
         for atom, rel in updates:
-            add(guard(atom, place.guards), 1, store.compose(read, store.side_by_side(rel, _keep(store, place.extra))))
+            add(guard(atom, place.guards), 1, store.compose(read, store.side_by_side(rel, passing(store, place.extra))))
     return collected(store, parts, domain.arity, domain)
 
 

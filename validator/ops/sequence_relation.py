@@ -46,7 +46,6 @@ from .sequence_maps import Elements, Sequences, collected, placed, replaced, row
 class Order:
     """Results that a function makes of sequences of elements, one at each of their batch points."""
 
-    lemma: str
     key: Hashable
     """Names the function, with its start: integers and words only, the same in every program."""
     sequences: Sequences
@@ -126,8 +125,9 @@ def reduced_in_order(
         else:
             parts += [(letters.atoms, letters.rel, row_rank + inner.depth) for letters in inner.letters]
     sequences = collected(store, parts, read.arity_in - row_rank, domain)
-    order = _order("ordered reduction", full_key, values, sequences, types)
+    order = _order(full_key, values, sequences, types)
     any_count = laws.commutative and laws.idempotent
+    engine.used("ordered reduction")
     return engine.in_order(replace(order, any_order=laws.commutative, any_count=any_count))
 
 
@@ -162,9 +162,10 @@ def windows_in_order(
         for atoms, rels, where in elements
     ]
     full_key = ("windows", key, start.told, tuple(window))
-    order = _order("equal windows", full_key, values, collected(store, parts, domain.arity, domain), types)
+    order = _order(full_key, values, collected(store, parts, domain.arity, domain), types)
     theory = strongest([order.theory, Theory.REASSOCIATED if padded else Theory.EXACT])
     free = laws is not None and laws.associative and laws.commutative
+    engine.used("equal windows")
     any_count = free and laws is not None and laws.idempotent
     return engine.in_order(replace(order, theory=theory, any_order=free, any_count=any_count, in_place=not free))
 
@@ -192,8 +193,8 @@ def updated_in_order(
         domain = store.set_minus(domain, store.image(undefined, place.lands))
     before, after = ([(piece.atom, piece.rel) for piece in value.pieces] for value in (base, updates))
     known = replaced(store, before, after, places, domain) if computation is None else None
+    engine.used("updates in order")
     if known is not None:
-        engine.used("updates in order")
         pieces = engine.gathered([engine.piece(atom, rel) for atom, rel in known])
         return engine.value(base.type, pieces, domain, theory=strongest([base.theory, updates.theory, theory]))
     devices = len(engine.builder.mesh.sizes)
@@ -201,26 +202,13 @@ def updated_in_order(
     key = ("updated", base.type.dtype.value, computation)
     atoms = tuple(dict.fromkeys(atom for letters in sequences.letters for atom in letters.atoms))
     theory = strongest([base.theory, updates.theory, theory])
-    any_order = False if sorted_ else None
-    order = Order(
-        "updates in order",
-        key,
-        sequences,
-        (base.type,),
-        theory,
-        atoms,
-        any_order=any_order,
-        first=number,
-        unique=unique,
-    )
-    return engine.in_order(order)[0]
+    order = Order(key, sequences, (base.type,), theory, atoms, first=number, unique=unique)
+    return engine.in_order(replace(order, any_order=False if sorted_ else None))[0]
 
 
-def _order(
-    lemma: str, key: Hashable, values: Sequence[Any], sequences: Sequences, types: Sequence[TensorType]
-) -> Order:
+def _order(key: Hashable, values: Sequence[Any], sequences: Sequences, types: Sequence[TensorType]) -> Order:
     atoms = tuple(dict.fromkeys(piece.atom for value in values for piece in value.pieces))
-    return Order(lemma, key, sequences, tuple(types), strongest(value.theory for value in values), atoms)
+    return Order(key, sequences, tuple(types), strongest(value.theory for value in values), atoms)
 
 
 def _elements(engine: Engine, values: Sequence[Any], read: Rel, row_rank: int) -> tuple[list[Elements], Dom]:

@@ -9,9 +9,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..ops.sequence_maps import Letters, Sequences, restricted_to
+from ..ops.sequence_maps import Sequences, read_at, restricted_to
 from ..ops.sequence_relation import Order
-from ..relation.build import passing
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .sequences import matching
@@ -55,7 +54,6 @@ def relate_in_order(walk: Walk, order: Order) -> list[AnyVal]:
                 break
     if not walk.store.set_empty(rest):
         found.append((_fresh(walk, order, rest), walk.store.identity_on(rest)))
-    walk.context.used(order.lemma)
     results: list[AnyVal] = []
     for number, type_ in enumerate(order.types):
         pieces = tuple(Piece(atoms[number], rel) for atoms, rel in found)
@@ -75,10 +73,7 @@ def taken_apart(
         same = all(store.equal(rels[0], rel) for rel in rels[1:])
         known = store.set_subset(store.range(rels[0]), inner.domain)
         if same and known and depth + inner.depth <= MAX_DEPTH:
-            whole = store.side_by_side(rels[0], passing(store, inner.depth))
-            made = [Letters(letters.atoms, store.compose(whole, letters.rel)) for letters in inner.letters]
-            kept = tuple(letters for letters in made if not store.empty(letters.rel))
-            return Sequences(kept, whole.arity_in - inner.depth, inner.depth, store.domain(rels[0]))
+            return read_at(store, inner, rels[0])
     return None
 
 
