@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from egraph.relations import FiniteRelations
+from shardproof.validator.egraph import engine
 from shardproof.validator.egraph.algebra import TermType
 from shardproof.validator.egraph.graph import TermGraph
 from shardproof.validator.egraph.outcome import Limits, StopReason, UnsoundMerge, Why
@@ -244,3 +245,10 @@ def test_the_high_level_egglog_api_stays_out() -> None:
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert out.split("\n")[:2] == ["['egglog.bindings']", "True"]
+
+
+def test_graphs_that_only_hold_each_other_do_not_stay() -> None:
+    for _ in range(8):
+        ring: list[object] = [TermGraph(FiniteRelations(2), Theory.EXACT)]
+        ring.append(ring)
+    assert len(engine._alive) <= engine._MOST + 1

@@ -7,6 +7,7 @@ The same calls work with egglog 13.2 and 14.
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -45,11 +46,20 @@ def _memory_folder() -> str | None:
     return shared if os.path.isdir(shared) and os.access(shared, os.W_OK | os.X_OK) else None
 
 
+_MOST = 3
+"""E-graphs that may live, one a theory, before unreachable ones are looked for."""
+_alive: weakref.WeakSet[Engine] = weakref.WeakSet()
+
+
 class Engine:
     """One e-graph of egglog. Values (`Any` here) are egglog's: hashable, ordered, canonical when they are read."""
 
     def __init__(self, program: str) -> None:
+        if len(_alive) >= _MOST:
+            # egglog 13 takes 270 MB for each, of which Python, that thinks they are small, knows nothing
+            gc.collect()
         self._egglog = _load()
+        _alive.add(self)
         # Facts travel as tab-separated files: 1 µs a row, where a parsed command costs 350 µs.
         self._folder = Path(tempfile.mkdtemp(prefix="egraph-", dir=_memory_folder()))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
