@@ -16,7 +16,7 @@ import os
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from tests.tools.mutate import KINDS, Mutant, mutants
 
 from .oracle import Label, label
 from .pairs import corpus_names, load, zoo_names
-from .planted import causes_of, planted
+from .planted import causes_of, planted, tidied
 from .watched import Failure, run
 
 PRECISION = "K27"
@@ -46,6 +46,8 @@ class Task:
     operator: str
     kind: str
     number: int
+    tidied: bool = False
+    """Whether what nothing uses is taken out of the mutant, as a compiler would, before it is proved and explained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ def explained(task: Task) -> dict:
     """The part of an outcome that the prover has a share in."""
     mutant = made(task.pair)[f"{task.kind} {task.operator}"][task.number]
     pair = load(task.pair)
-    before, after = fold_scalars(pair.before), fold_scalars(mutant.program)
+    before, after = fold_scalars(pair.before), fold_scalars(tidied(mutant.program) if task.tidied else mutant.program)
     start = _cpu()
     decision = decide(before, after, deadline=None, assume_in_bounds=False)
     between = _cpu()
@@ -167,9 +169,10 @@ def _cpu() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def again(outcome: Outcome) -> Outcome:
-    """The same mutant with the label it has, explained anew."""
-    task = Task(outcome.pair, outcome.operator, outcome.kind, outcome.number)
+def again(known: tuple[Outcome, bool]) -> Outcome:
+    """The same mutant with the label it has, explained anew, tidied or not."""
+    outcome, tidy = known
+    task = Task(outcome.pair, outcome.operator, outcome.kind, outcome.number, tidy)
     return Outcome(**{**_fields(outcome), "proved": False, **explained(task)})
 
 
@@ -231,7 +234,7 @@ def _label(names: Sequence[str], options: argparse.Namespace) -> list[Outcome]:
                     task = tasks.pop(0)
                     old = done.get((task.pair, task.operator, task.number))
                     if old is None:
-                        batch.append(task)
+                        batch.append(replace(task, tidied=options.tidied))
                         break
                     outcomes.append(old)
                     wanted[key] -= old.counts
@@ -262,6 +265,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("localisation.jsonl"), metavar="FILE", help="what was found")
     parser.add_argument("--again", action="store_true", help="explain anew what the file has, with the labels it has")
     parser.add_argument("--into", type=Path, metavar="FILE", help="with --again: where to write what is found now")
+    parser.add_argument("--tidied", action="store_true", help="take out of mutants what nothing uses")
     parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="seconds a mutant (default 120)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N")
     parser.add_argument("-v", "--verbose", action="store_true", help="also list what was named wrongly")
@@ -277,9 +281,10 @@ def main(arguments: list[str] | None = None) -> int:
         known = [one for one in _read(options.out) if one.pair in set(names) and (one.counts or one.proved)]
         known = [one for one in known if not options.kinds or one.kind in options.kinds]
         outcomes = []
-        for task, result in run(again, known, limit=options.timeout, jobs=options.jobs):
+        tasks = [(one, options.tidied) for one in known]
+        for (one, _), result in run(again, tasks, limit=options.timeout, jobs=options.jobs):
             if isinstance(result, Failure):
-                print(f"{task.pair} {task.operator}: {result.reason}\n{result.details}", file=sys.stderr)
+                print(f"{one.pair} {one.operator}: {result.reason}\n{result.details}", file=sys.stderr)
                 continue
             outcomes.append(result)
             print(f"{len(outcomes)}/{len(known)}", end="\r", file=sys.stderr, flush=True)

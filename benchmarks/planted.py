@@ -6,8 +6,9 @@ is known to the prover.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from shardproof.validator.read.dependencies import uses
 from shardproof.validator.read.ir import Op, Program, Region
 from shardproof.validator.report.cause import Cause
 from tests.tools.context import Context
@@ -146,6 +147,24 @@ def _reached(mutant: Program, seeds: set[int], index: frozenset) -> frozenset[in
             for value in op.results:
                 (flowing if value.number in arithmetic else reached).add(value.number)
     return frozenset(reached | flowing)
+
+
+def tidied(program: Program) -> Program:
+    """A program without the ops that nothing needs; its values keep their numbers."""
+    body = _tidied(program.body, {result.value.number for result in program.results})
+    return replace(program, body=body)
+
+
+def _tidied(region: Region, needed: set[int]) -> Region:
+    needed = needed | {value.number for value in region.results}
+    kept: list[Op] = []
+    for op in reversed(region.ops):
+        if any(result.number in needed for result in op.results):
+            control = op.name in ("stablehlo.while", "stablehlo.if", "stablehlo.case")
+            new = replace(op, regions=tuple(_tidied(inner, set()) for inner in op.regions)) if control else op
+            kept.append(new)
+            needed.update(value.number for value in uses(new))
+    return replace(region, ops=tuple(reversed(kept)))
 
 
 def _ops(region: Region) -> list[Op]:

@@ -195,3 +195,18 @@ def test_a_table_of_offsets_is_named_where_it_is_looked_up():
     assert found.op is not None and found.op.results[0].type == after.body.ops[3].results[0].type
     assert found.cause is not None and found.cause.cause is Cause.WRONG_OFFSET
     assert found.cause.facts["expected"] == "0, 1, 2, 3 on devices 0, 1, …"
+
+
+def test_a_last_op_that_is_left_out():
+    before = """
+  %n = stablehlo.exponential %a0 : tensor<12xf32>
+  %p = stablehlo.iota dim = 0 : tensor<12xi32>
+  %five = stablehlo.constant dense<5> : tensor<12xi32>
+  %m = stablehlo.compare LT, %p, %five : (tensor<12xi32>, tensor<12xi32>) -> tensor<12xi1>
+  %zero = stablehlo.constant dense<0.0> : tensor<12xf32>
+  %out = stablehlo.select %m, %n, %zero : tensor<12xi1>, tensor<12xf32>
+"""
+    op, cause, facts = _found(before, "  %out = stablehlo.exponential %a0 : tensor<3xf32>")
+    assert op.name == "stablehlo.exponential"
+    assert cause is Cause.MISSING_MASK
+    assert facts["found"].endswith("of the before program masks them")

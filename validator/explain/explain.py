@@ -8,7 +8,7 @@ the cause. What no single repair mends is reported where the proof stops.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..evaluate.compare import Counterexample
@@ -151,6 +151,8 @@ class _Search:
         self._screen = Screen(scene, self._failing, witnesses(scene, self._failing, known))
         self._best = (0, 0)
         """How many results the repair found mends: proved to, and seen to."""
+        self._unproved: list[Repair] = []
+        """Repairs that give the right numbers, the likeliest first."""
         self.found: Repair | None = None
         self.tried = 0
 
@@ -175,21 +177,25 @@ class _Search:
             elif mended:
                 right.append((mended, repair))
         right.sort(key=lambda each: (-each[0], each[1].rank))
-        for number, (mended, repair) in enumerate(right[:_PROOFS]):
+        for mended, repair in right[:_PROOFS]:
             yield from self._taken((0, mended), repair)
             if self.over or self.done:
                 break
             proved = self._trials.repaired(repair)
             if proved:
-                yield from self._taken((proved, mended), self._first(repair, [one for _, one in right[:number]]))
+                yield from self._taken((proved, mended), self._first(repair))
+            self._unproved.append(repair)
 
-    def _first(self, proved: Repair, likelier: Sequence[Repair]) -> Repair:
-        """Of the repairs of one cause that give the right numbers: the one that what a proved one mends is made of."""
-        cause = proved.cause and proved.cause.cause
-        behind = self._scene.behind(proved.place)
-        for one in likelier:
-            if one.rank == proved.rank and (one.cause and one.cause.cause) == cause and one.place in behind:
-                return one
+    def _first(self, proved: Repair) -> Repair:
+        """Where something that a proved repair's place is made of can be mended for the same cause, that is named.
+
+        It gives the right numbers and is likelier; only the proof of it lacks.
+        """
+        if proved.cause is not None:
+            behind = self._scene.behind(proved.place)
+            for one in self._unproved:
+                if one.cause is not None and one.cause.cause is proved.cause.cause and one.place in behind:
+                    return one
         return proved
 
     def _taken(self, mended: tuple[int, int], repair: Repair) -> Iterator[tuple[int | None, Diagnosis | None, int]]:

@@ -17,7 +17,7 @@ from .edits import Repair
 from .known import Known
 from .make import Maker
 from .scene import Scene, Site, is_integral
-from .slots import with_operand
+from .slots import slots, with_operand
 
 _MAX_OTHERS = 12
 """Values of the same type that are tried in the place of one operand."""
@@ -275,20 +275,22 @@ def _factor(scene: Scene, op: Op, kept: int) -> float | None:
 
 
 def left_out(scene: Scene, site: Site) -> Iterator[Repair]:
-    """An operand is what the original makes of it by one more op; taken as known, on the devices as the operand is."""
-    op = site.op
-    if op.name == "stablehlo.while":
+    """A value is what the original makes of it by one more op; taken as known, on the devices as the value is."""
+    if site.op.name == "stablehlo.while":
         return
-    for place, operand in enumerate(op.operands):
-        value = scene.value(operand)
-        if value is None or not value.pieces or operand.number in scene.index_values:
+    for slot in slots(scene, site):
+        value = scene.value(slot.value)
+        if value is None or not value.pieces or slot.value.number in scene.index_values:
+            continue
+        if slot.position is None and not value.is_plain:
+            # what the original makes of a part of a result may be all of it
             continue
         for original in _made_of(scene, value):
-            for given in _as_laid_out(scene, original, operand, value):
-                make = Maker(op)
-                result = make.take(operand.type, given)
-                other = replace(op, operands=tuple(result if k == place else old for k, old in enumerate(op.operands)))
-                yield Repair(op, _lacking(scene, original), ((site, (other,)),), make.given)
+            for given in _as_laid_out(scene, original, slot.value, value):
+                make = Maker(site.op)
+                known = make.take(slot.kind, given)
+                result = make.same(known, make.fresh(slot.kind))
+                yield Repair(site.op, _lacking(scene, original), slot.filled(make, result), make.given)
 
 
 def _made_of(scene: Scene, value: Val) -> Iterator[Op]:
