@@ -281,7 +281,8 @@ def main(arguments: list[str] | None = None) -> int:
         known = [one for one in _read(options.out) if one.pair in set(names) and (one.counts or one.proved)]
         known = [one for one in known if not options.kinds or one.kind in options.kinds]
         outcomes = []
-        tasks = [(one, options.tidied) for one in known]
+        # the mutants of a program are made once while they follow each other
+        tasks = [(one, options.tidied) for one in sorted(known, key=lambda one: one.pair)]
         for (one, _), result in run(again, tasks, limit=options.timeout, jobs=options.jobs):
             if isinstance(result, Failure):
                 print(f"{one.pair} {one.operator}: {result.reason}\n{result.details}", file=sys.stderr)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.localisation import Outcome, main, table
 from benchmarks.pairs import load
-from benchmarks.planted import planted
+from benchmarks.planted import planted, tidied
 from tests.tools.mutate import mutants
 
 _OUTCOME = Outcome(
@@ -36,6 +36,19 @@ def test_what_is_planted_is_known() -> None:
             # between the dot, which fed the all-reduce, and the addition, which read it
             assert not found.planted and len(found.users) == 1 and len(found.producers) == 1
     assert planted(after, after).place(after.body.ops[0].results[0].number) == "elsewhere"
+
+
+def test_what_nothing_uses_is_taken_out() -> None:
+    after = load("examples/tp_mlp").after
+    (mutant,) = list(mutants(after, ["K21"], 1))[:1]
+    left = tidied(mutant.program)
+    kept = {op.results[0].number for op in left.body.ops}
+    gone = [op for op in mutant.program.body.ops if op.results[0].number not in kept]
+    assert gone and all(op in mutant.program.body.ops for op in left.body.ops)
+    read = {operand.number for op in left.body.ops for operand in op.operands}
+    assert not read & {op.results[0].number for op in gone}
+    assert left.results == mutant.program.results
+    assert tidied(left).body.ops == left.body.ops
 
 
 def test_a_run_finds_places_and_causes(tmp_path: Path, capsys) -> None:
