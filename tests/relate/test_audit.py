@@ -14,10 +14,9 @@ import pytest
 
 from shardproof.validator.evaluate.errors import EvaluationError
 from shardproof.validator.evaluate.inputs import Profile
-from shardproof.validator.ops import collective_maps, values
+from shardproof.validator.ops import collective_maps, sums, values
 from shardproof.validator.read.ir import Program
 from shardproof.validator.read.program import read_pair
-from shardproof.validator.relate import sums
 from shardproof.validator.relation.store import Rel, Store
 from tests.tools.audit import Audit, audit_pair
 from tests.tools.mutate import benign_rewrites, mutants

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ops.monoid import Monoid
-from ..ops.record import Theory
-from ..read.errors import ReadError, ReadErrorKind
+from ..ops.values import Piece
+from ..read.flat import Line, read_flat
 from ..read.ir import DType
 from ..relation.build import passing
 from ..relation.objects import Rel
 from .errors import Rejection
 from .relations import Relations
-from .terms import Kind, Piece, Term, Terms, is_guarded
+from .terms import Kind, Term, Terms, is_guarded
 
 VERSION = 1
 
@@ -31,16 +31,18 @@ _DEPTH = 100
 """Blocks in blocks: no program that is read is nested like that."""
 
 _FORM = {
-    "certificate": {"version", "seal", "theory", "results", "assumptions", "mesh", "before", "after"},
-    "relation": {"text"},
-    "term": {"kind", "type", "arity", "key", "parts", "levels"},
-    "program": set(),
-    "step": {"position", "op"},
-    "claim": {"of", "position", "monoid", "pieces"},
-    "loop": {"pair", "relations"},
-    "block": set(),
-    "end": set(),
+    "certificate": "version seal theory results assumptions mesh before after",
+    "relation": "text",
+    "term": "kind type arity key parts levels",
+    "program": "",
+    "step": "position op",
+    "claim": "of position monoid pieces",
+    "loop": "pair relations",
+    "block": "",
+    "end": "",
+    "the end": "",
 }
+"""The attributes of each operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,36 +65,25 @@ class Step:
 
 Frame = dict[int, Step]
 
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """One certificate; terms and relations are made in the tables of the check."""
-
-    head: Mapping[str, Any]
-    theories: tuple[Theory, ...]
-    """Of all results together, then of each."""
-    before: Frame
-    after: Frame
+NO_STEP = Step("", {}, (), None)
 
 
-def read_certificate(data: bytes, name: str, rels: Relations, terms: Terms) -> Certificate:
-    """Raises `ReadError` for what is no MLIR, and `Rejection` for what is no certificate."""
-    from jaxlib.mlir import ir
+def read_certificate(data: bytes, name: str, rels: Relations, terms: Terms) -> tuple[Mapping[str, Any], Frame, Frame]:
+    """The head, and what is said of both programs; terms and relations are made in the tables of the check.
 
-    with ir.Context() as context:
-        context.allow_unregistered_dialects = True
-        try:
-            module = ir.Module.parse(data.decode())
-        except (ir.MLIRError, UnicodeDecodeError) as error:
-            message = str(error).strip().splitlines()[0]
-            raise ReadError(ReadErrorKind.SYNTAX, name, f"is no MLIR text: {message}") from None
-        lines = [_line(view.operation) for view in module.body.operations]
-        if not lines or lines[0][0] != "certificate":
-            raise Rejection("this file is no certificate")
-        seal = lines[0][1]["seal"]
-        if seal != seal_of(str(module.operation.get_asm(print_generic_op_form=True)), seal):
-            raise Rejection("the file was changed after it was written")
-    return _Reading(lines, rels, terms).certificate()
+    Raises `ReadError` for what is no MLIR of this form, and `Rejection` for what is no certificate.
+    """
+    lines, text = read_flat(data, name)
+    reading = _Reading([(op.removeprefix("shardproof."), said) for op, said in lines], rels, terms)
+    head = reading.one("certificate")
+    if head["seal"] != seal_of(text, head["seal"]):
+        raise Rejection("the file was changed after it was written")
+    if head["version"] != VERSION:
+        raise Rejection(f"version {head['version']} of certificates is not known")
+    reading.tables()
+    before, after = reading.program(), reading.program()
+    reading.one("the end")
+    return head, before, after
 
 
 def seal_of(text: str, seal: str = "") -> str:
@@ -100,69 +91,44 @@ def seal_of(text: str, seal: str = "") -> str:
     return hashlib.sha256(text.rstrip("\n").replace(f'seal = "{seal}"', 'seal = ""').encode()).hexdigest()
 
 
-def _line(op: Any) -> tuple[str, dict[str, Any]]:
-    """The name of an operation, without the dialect's, and its attributes as plain data."""
-    name, found = op.name.removeprefix("shardproof."), {each: _plain(op.attributes[each]) for each in op.attributes}
-    if len(op.regions) or len(op.operands) or len(op.results) or _FORM.get(name) != set(found):
-        raise Rejection(f"'{op.name}' with {sorted(found)} is no part of a certificate")
-    return name, found
-
-
-def _plain(attribute: Any) -> Any:
-    from jaxlib.mlir import ir
-
-    if isinstance(attribute, ir.ArrayAttr):
-        return [_plain(element) for element in attribute]
-    if not isinstance(attribute, ir.IntegerAttr | ir.StringAttr):
-        raise Rejection(f"an attribute of another kind: {attribute}")
-    return attribute.value
-
-
 class _Reading:
     """One certificate being read; its tables grow as relations and terms come by."""
 
-    def __init__(self, lines: Sequence[tuple[str, dict[str, Any]]], rels: Relations, terms: Terms) -> None:
-        self.lines, self.at = [*lines, ("", {})], 0
+    def __init__(self, lines: Sequence[Line], rels: Relations, terms: Terms) -> None:
+        self.lines, self.at = [*lines, ("the end", {})], 0
         self.rels, self.terms = rels, terms
         self.relation_table: list[Rel] = []
         self.term_table: list[Term] = []
 
-    def take(self, *names: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The lines that come next and have one of these names."""
+    def take(self, *names: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """The lines that come next and have one of these names, each with the attributes that it has to have."""
         while self.lines[self.at][0] in names:
+            name, said = self.lines[self.at]
+            if set(said) != set(_FORM[name].split()):
+                raise Rejection(f"'{name}' has the attributes {sorted(said)}")
             self.at += 1
-            yield self.lines[self.at - 1]
+            yield name, said
 
-    def one(self, name: str) -> dict[str, Any]:
+    def one(self, name: str) -> Mapping[str, Any]:
         for _, said in self.take(name):
             return said
-        raise Rejection(f"'{self.lines[self.at][0] or 'the end'}' instead of '{name}' in a certificate")
+        raise Rejection(f"'{self.lines[self.at][0]}' instead of '{name}' in a certificate")
 
-    def certificate(self) -> Certificate:
-        head = self.one("certificate")
-        if head["version"] != VERSION:
-            raise Rejection(f"version {head['version']} of certificates is not known")
+    def tables(self) -> None:
         for name, said in self.take("relation", "term"):
             if name == "relation":
                 self.relation_table.append(self.rels.rel(said["text"]))
             else:
                 self.term_table.append(self._term(said))
-        frames: list[Frame] = []
-        for _ in ("before", "after"):
-            self.one("program")
-            frames.append(self._frame(0))
-        self.one("")
-        return Certificate(head, tuple(Theory(each) for each in (head["theory"], *head["results"])), *frames)
+
+    def program(self) -> Frame:
+        self.one("program")
+        return self._frame(0)
 
     def _term(self, said: Mapping[str, Any]) -> Term:
         kind, dtype, arity, text = Kind(said["kind"]), DType(said["type"]), said["arity"], str(said["key"])
-        parts, whole = [], []
-        for number, rel, count in _triples(said["parts"]):
-            term = self._at(self.term_table, number)
-            whole.append(rel == -1)
-            read = passing(self.rels, term.arity) if rel == -1 else self._at(self.relation_table, rel)
-            parts.append(Piece(term, read, count))
-        check_term(self.rels, kind, dtype, arity, parts, whole)
+        parts = self._pieces(said["parts"])
+        check_term(self.rels, kind, dtype, arity, parts)
         if kind is Kind.SUM:
             return self.terms.make(kind, dtype, arity, (), parts, Monoid(text), said["levels"])
         key: Hashable = text
@@ -175,6 +141,15 @@ class _Reading:
         if said["levels"] or (key == () and text):
             raise Rejection(f"a {kind.value} with a key or levels")
         return self.terms.make(kind, dtype, arity, key, parts)
+
+    def _pieces(self, flat: Sequence[int]) -> tuple[Piece, ...]:
+        """Triples of a term, a relation (-1 where the term is read at indices of its own), and a count."""
+        found = []
+        for number, rel, count in zip(flat[::3], flat[1::3], flat[2::3], strict=True):
+            term = self._at(self.term_table, number)
+            own = passing(self.rels, term.arity)
+            found.append(Piece(term, own if rel == -1 else self._at(self.relation_table, rel), count))
+        return tuple(found)
 
     @staticmethod
     def _at(table: Sequence[Any], number: int) -> Any:
@@ -206,59 +181,41 @@ class _Reading:
             place = said["of"], said["position"]
             if place in claims or place[0] not in ("operand", "result"):
                 raise Rejection("two claims on one value, or one on none")
-            pieces = tuple(
-                Piece(self._at(self.term_table, term), self._at(self.relation_table, rel), count)
-                for term, rel, count in _triples(said["pieces"])
+            claims[place] = Claim(
+                self._pieces(said["pieces"]), None if said["monoid"] == "view" else Monoid(said["monoid"])
             )
-            claims[place] = Claim(pieces, None if said["monoid"] == "view" else Monoid(said["monoid"]))
         for _ in self.take("block"):
             frames.append(self._frame(depth + 1))
             self.one("end")
         return Step(op, claims, tuple(frames), loop)
 
 
-def _triples(flat: Sequence[int]) -> list[tuple[int, int, int]]:
-    if len(flat) % 3:
-        raise Rejection("pieces are triples")
-    return [(flat[k], flat[k + 1], flat[k + 2]) for k in range(0, len(flat), 3)]
+_LEAVES = {Kind.NUMBER: 0, Kind.SCALAR: 0, Kind.INTEGER: 1, Kind.PARAMETER: None, Kind.ARRAY: None, Kind.CARRIED: None}
+"""Kinds without parts, and how many indices they have where that is fixed."""
 
 
-_ARITIES = {Kind.NUMBER: 0, Kind.SCALAR: 0, Kind.INTEGER: 1}
-_LEAVES = {*_ARITIES, Kind.PARAMETER, Kind.ARRAY, Kind.CARRIED}
-_DEEP = {Kind.ROWS, Kind.ORDER}
-"""Kinds whose parts are read at more indices than their own."""
-_WHOLE = {Kind.PRODUCT, Kind.GUARD}
-"""Kinds whose parts are read at indices of their own."""
-
-
-def check_term(
-    rels: Relations, kind: Kind, dtype: DType, arity: int, parts: Sequence[Piece], whole: Sequence[bool]
-) -> None:
+def check_term(rels: Relations, kind: Kind, dtype: DType, arity: int, parts: Sequence[Piece]) -> None:
     """That the relations of a definition fit its terms, and that a view reads one element."""
-    fixed = _ARITIES.get(kind, arity)
-    if kind in _WHOLE:
+    fixed, guarded, own = _LEAVES.get(kind), is_guarded(parts), kind in (Kind.PRODUCT, Kind.GUARD)
+    if own:
         fixed = sum(part.atom.arity for part in parts) + (len(parts) - 1 if kind is Kind.GUARD else 0)
-    if ((kind in _LEAVES) == bool(parts) and kind is not Kind.APPLY) or arity != fixed or arity < 0:
-        raise Rejection(f"a {kind.value} with {len(parts)} parts and {arity} indices")
-    if kind is Kind.PRODUCT and len(parts) != 2:
-        raise Rejection(f"a product of {len(parts)}")
-    guarded, covered = is_guarded(parts), None
+    if arity < 0 or (fixed is not None and arity != fixed) or (kind is Kind.PRODUCT and len(parts) != 2):
+        raise Rejection(f"a {kind.value} with {arity} indices")
+    if bool(parts) == (kind in _LEAVES) and kind is not Kind.APPLY:
+        raise Rejection(f"a {kind.value} of {len(parts)} parts")
     for number, part in enumerate(parts):
         of, rel = part.atom, part.rel
-        if whole[number] != (kind in _WHOLE) and not (whole[number] and kind is Kind.APPLY):
-            raise Rejection(f"a {kind.value} that reads part {number} in another way")
-        if kind not in (*_DEEP, *_WHOLE) and (rel.arity_in, rel.arity_out) != (arity, of.arity):
-            raise Rejection(f"a {kind.value} that reads part {number} with another rank")
-        if part.coefficient != 1 and kind is not Kind.SUM:
-            raise Rejection(f"a {kind.value} that counts")
-        if kind in (Kind.SUM, Kind.VIEW) and of.dtype is not dtype:
-            raise Rejection(f"a {kind.value} of another type than its parts")
-        if kind is Kind.GUARD and (guarded or (number and not (of.dtype.is_integer or of.dtype.is_bool))):
-            raise Rejection("a guard that tests no integer")
-        if kind is Kind.APPLY or (kind is Kind.VIEW and not guarded):
-            if not rels.single_valued(rel):
-                raise Rejection(f"a {kind.value} that reads several elements")
-            domain = rels.domain(rel)
-            if kind is Kind.VIEW and covered is not None and not rels.set_empty(rels.set_meet(covered, domain)):
-                raise Rejection("a view whose pieces overlap")
-            covered = domain if covered is None else rels.set_union(covered, domain)
+        deep = kind in (Kind.ROWS, Kind.ORDER)  # parts of them are read at more indices
+        tested, ranks = of.dtype.is_integer or of.dtype.is_bool, (rel.arity_in, rel.arity_out)
+        for is_wrong, what in (
+            (part.coefficient != 1 and kind is not Kind.SUM, "is counted"),
+            (own and rel is not passing(rels, of.arity), "is read through a relation"),
+            (kind is Kind.GUARD and (guarded or (number and not tested)), "is no integer that is tested"),
+            (kind in (Kind.SUM, Kind.VIEW) and of.dtype is not dtype, "is of another type"),
+            (not own and not deep and ranks != (arity, of.arity), "is read with another rank"),
+            (kind in (Kind.APPLY, Kind.VIEW) and not guarded and not rels.single_valued(rel), "is several elements"),
+        ):
+            if is_wrong:
+                raise Rejection(f"a {kind.value} whose part {number} {what}")
+    if kind is Kind.VIEW and not guarded:
+        rels.disjoint([part.rel for part in parts], "a view whose pieces overlap")

@@ -6,14 +6,16 @@ From the certificate come claims only: each is checked where it stands.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 from ..ops.devices import both_on_devices
 from ..ops.digest import digest
 from ..ops.manual_relation import is_inside
 from ..ops.record import Theory, strongest
+from ..ops.values import Piece, Value
 from ..read.ir import Program, TensorType
 from ..read.scalars import fold_scalars
 from ..read.unreduced import with_sums_written_out
@@ -21,12 +23,12 @@ from ..relation.build import Builder
 from ..relation.layout import layout, mesh_for
 from ..relation.mesh import NO_DEVICES
 from ..relation.objects import Rel
-from .certificate import Certificate, read_certificate
+from .certificate import Frame, read_certificate
 from .equality import equal
 from .errors import Rejection
-from .relations import Relations, TooComplexError
-from .run import Run, Unknown
-from .terms import Kind, Piece, Terms, Value
+from .relations import Relations
+from .run import Run
+from .terms import Kind, Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,37 +52,32 @@ def check(data: bytes, name: str, before: Program, after: Program) -> Accepted:
     before, after = with_sums_written_out(fold_scalars(before), fold_scalars(after))
     rels, terms = Relations(), Terms()
     try:
-        return _check(read_certificate(data, name, rels, terms), rels, terms, before, after)
-    except TooComplexError as error:
-        raise Rejection(str(error)) from error
+        head, *frames = read_certificate(data, name, rels, terms)
+        return _check(head, frames, partial(Run, rels, terms, {}, [], {}), before, after)
     except _UNFOLLOWED as error:
         raise Rejection(f"a step that cannot be followed: {type(error).__name__}: {error}") from error
 
 
-def _check(certificate: Certificate, rels: Relations, terms: Terms, before: Program, after: Program) -> Accepted:
-    head = certificate.head
-    if (head["before"], head["after"]) != (digest(before), digest(after)):
-        raise Rejection("the certificate speaks of other programs")
-    if head["assumptions"]:
-        raise Rejection("the certificate makes assumptions")
-    if len(before.parameters) != len(after.parameters) or len(before.results) != len(after.results):
-        raise Rejection("the programs have different parameters or results")
-    mesh = mesh_for(before, after)
-    if tuple(head["mesh"]) != mesh.sizes:
-        raise Rejection("the certificate counts devices in other coordinates")
-    if any(program.num_devices not in (1, mesh.num_devices) for program in (before, after)):
-        raise Rejection("the programs run on different numbers of devices")
+def _check(head: Mapping[str, Any], frames: Sequence[Frame], run: Any, before: Program, after: Program) -> Accepted:
+    mesh, programs = mesh_for(before, after), (digest(before), digest(after))
+    for is_wrong, what in (
+        (programs != (head["before"], head["after"]), "the certificate speaks of other programs"),
+        (head["assumptions"], "the certificate makes assumptions"),
+        (len(before.parameters) != len(after.parameters), "the programs have different parameters"),
+        (len(before.results) != len(after.results), "the programs have different results"),
+        (tuple(head["mesh"]) != mesh.sizes, "the certificate counts devices in other coordinates"),
+        (not {before.num_devices, after.num_devices} <= {1, mesh.num_devices}, "the programs run on other devices"),
+    ):
+        if is_wrong:
+            raise Rejection(what)
     stages = both_on_devices(before, after)
-    store = cast("Any", rels)
-    devices = Builder(store, mesh)
-    logical = devices if stages else Builder(store, NO_DEVICES)
-    shared = rels, terms, {}, [], {}
+    devices, logical = (Builder(run.args[0], each) for each in (mesh, NO_DEVICES))
+    logical = devices if stages else logical
     inner = devices if before.num_devices > 1 and not stages else None
-    first = Run(*shared, logical, True, before.num_partitions, inner)
-    second = Run(*shared, devices, False, after.num_partitions)
-    specified = first.program(before, _own(first, before), certificate.before)
-    given = _own(second, after) if stages else _given(second, before, after)
-    computed = second.program(after, given, certificate.after)
+    first: Run = run(logical, True, before.num_partitions, inner)
+    second: Run = run(devices, False, after.num_partitions)
+    specified = first.program(before, _parameters(first, before, before, own=True), frames[0])
+    computed = second.program(after, _parameters(second, after if stages else before, after, own=stages), frames[1])
     theories = []
     for number, (want, have) in enumerate(zip(specified, computed, strict=True)):
         types = before.results[number].value.tensor, after.results[number].value.tensor
@@ -89,33 +86,24 @@ def _check(certificate: Certificate, rels: Relations, terms: Terms, before: Prog
             theories.append(_result(second, types, want, have, rel))
         except Rejection as error:
             raise error.at(f"result {number}") from error
-    if certificate.theories != (strongest(theories), *theories):
-        told = ", ".join(each.value for each in theories)
-        raise Rejection(f"the certificate claims another theory than '{told}'")
+    told = [Theory(each) for each in (head["theory"], *head["results"])]
+    if told != [strongest(theories), *theories]:
+        found = ", ".join(each.value for each in theories)
+        raise Rejection(f"the certificate claims another theory than '{found}'")
     return Accepted(strongest(theories), tuple(theories))
 
 
-def _parameter(run: Run, number: int, whole: TensorType, local: TensorType, rel: Rel) -> Value:
-    """A parameter of the before program, read through a relation."""
-    term = run.terms.make(Kind.PARAMETER, whole.dtype, rel.arity_out, (number, *whole.shape))
-    return Value(local, (Piece(term, rel),), run.rels.domain(rel))
-
-
-def _own(run: Run, program: Program) -> list[Any]:
-    """Each parameter as itself."""
-    types = [parameter.value.tensor for parameter in program.parameters]
-    return [_parameter(run, k, type_, type_, run.builder.identity(type_.shape)) for k, type_ in enumerate(types)]
-
-
-def _given(run: Run, before: Program, after: Program) -> list[Any]:
-    """What the parameter shardings give to each device."""
+def _parameters(run: Run, specified: Program, program: Program, *, own: bool) -> list[Any]:
+    """Each parameter as itself, or what the parameter shardings give to each device of the specified ones."""
     values: list[Any] = []
-    for number, (spec, implementation) in enumerate(zip(before.parameters, after.parameters, strict=True)):
-        types = spec.value.tensor, implementation.value.tensor
+    for number, (spec, parameter) in enumerate(zip(specified.parameters, program.parameters, strict=True)):
+        whole, local = types = spec.value.tensor, parameter.value.tensor
         try:
-            values.append(_parameter(run, number, *types, _layout(run.builder, types, spec)))
+            rel = run.builder.identity(whole.shape) if own else _layout(run.builder, types, spec)
+            term = run.terms.make(Kind.PARAMETER, whole.dtype, rel.arity_out, (number, *whole.shape))
+            values.append(Value(local, (Piece(term, rel),), run.rels.domain(rel)))
         except Rejection as error:
-            values.append(Unknown(f"parameter {number}: {error}"))
+            values.append(error.at(f"parameter {number}"))
     return values
 
 

@@ -18,22 +18,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_command(PROGRAM, _run, argv)
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    result = argparse.ArgumentParser(
+def _run(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
         prog=PROGRAM,
         description="Checks a certificate that `validate-hlo --certificate` wrote, without the prover.",
         epilog="exit codes: 0 accepted, 1 rejected, 2 usage, 5 unreadable input, 70 a fault of the checker itself",
         allow_abbrev=False,
     )
-    result.add_argument("certificate", metavar="CERT", help="the certificate")
-    result.add_argument("before", metavar="BEFORE", help="the program before partitioning")
-    result.add_argument("after", metavar="AFTER", help="the program after partitioning")
-    return result
-
-
-def _run(arguments: list[str]) -> int:
-    args = parser().parse_args(arguments)
+    parser.add_argument("certificate", metavar="CERT", help="the certificate")
+    parser.add_argument("before", metavar="BEFORE", help="the program before partitioning")
+    parser.add_argument("after", metavar="AFTER", help="the program after partitioning")
+    args = parser.parse_args(arguments)
     from ..read.files import load
     from ..read.program import read_pair
     from .check import check

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import reduce
 
 from ..ops.elementwise_relation import cancels
 from ..ops.monoid import Monoid
 from ..ops.record import Theory, strongest
-from ..ops.values import without_constant
+from ..ops.values import Piece, Value, without_constant
 from ..relation.build import passing
 from ..relation.objects import Dom, Rel
 from .errors import Rejection
-from .terms import Kind, Piece, Term, Value, is_guarded, sum_of, unguarded
+from .terms import Kind, Term, is_guarded, sum_of, unguarded
 from .values import Calculus
 
 Side = dict[tuple[Term, int], Rel]
@@ -54,11 +55,11 @@ def _views(run: Calculus, left: Value, right: Value, guarded: bool) -> Theory:
                 run.establish(piece)
             return theory
         term = _last(differing)
-        reducer = _sum_definition(term)
+        reducer, _ = (None, ()) if term.kind is Kind.VIEW else _as_sum(term)
         if guarded and reducer is not None:
             raise Rejection(f"holds other elements under its guards: {term} has no counterpart")
         if not guarded:
-            rest = _where(run, differing.values())
+            rest = reduce(rels.set_union, map(rels.domain, differing.values()))
             left, right = run.restricted(left, rest), run.restricted(right, rest)
         if reducer is None:
             named += [piece for value in (left, right) for piece in value.pieces if guarded and piece.atom is term]
@@ -70,14 +71,6 @@ def _views(run: Calculus, left: Value, right: Value, guarded: bool) -> Theory:
         others = rels.set_minus(left.domain, place)
         left, right = run.restricted(left, others), run.restricted(right, others)
     raise Rejection("an equality takes too many steps")
-
-
-def _where(run: Calculus, relations: Iterable[Rel]) -> Dom:
-    """All points that one of the relations speaks of."""
-    first, *rest = map(run.rels.domain, relations)
-    for part in rest:
-        first = run.rels.set_union(first, part)
-    return first
 
 
 def _sums(run: Calculus, left: Value, right: Value, monoid: Monoid) -> Theory:
@@ -95,10 +88,11 @@ def _sums(run: Calculus, left: Value, right: Value, monoid: Monoid) -> Theory:
         term = _last(differing)
         if once is not None and term not in once:
             theory = Theory.REASSOCIATED
-        replaced = [_replaced(run, _pieces(side), term, monoid) for side in (mine, other)]
-        if not free and any(cancels(run, pieces) for pieces in replaced):
+        pieces = [[Piece(atom, rel, count) for (atom, count), rel in side.items()] for side in (mine, other)]
+        replaced = [_replaced(run, side, term, monoid) for side in pieces]
+        if not free and any(cancels(run, side) for side in replaced):
             raise Rejection("elements cancel that may be infinite")
-        mine, other = (_side(run, pieces, monoid) for pieces in replaced)
+        mine, other = (_side(run, side, monoid) for side in replaced)
     raise Rejection("an equality takes too many steps")
 
 
@@ -126,10 +120,6 @@ def _one_summation(left: Value, right: Value) -> frozenset[Term] | None:
 def _side(run: Calculus, pieces: Iterable[Piece], monoid: Monoid | None = None) -> Side:
     gathered = run.gathered([_spread(run, piece) for piece in pieces], monoid is not None and monoid.idempotent)
     return {(piece.atom, piece.coefficient): piece.rel for piece in gathered}
-
-
-def _pieces(side: Side) -> list[Piece]:
-    return [Piece(term, rel, count) for (term, count), rel in side.items()]
 
 
 def _spread(run: Calculus, piece: Piece) -> Piece:
@@ -166,14 +156,11 @@ def _last(differing: Side) -> Term:
 # definitions in place of terms --------------------------------------------------------------------------------------
 
 
-def _sum_definition(term: Term) -> Monoid | None:
-    """The reducer by which a term is defined as a sum, None for a view; rejected where it cannot be replaced."""
-    if term.kind is Kind.VIEW:
-        return None
+def _as_sum(term: Term) -> tuple[Monoid, tuple[Piece, ...]]:
     found = sum_of(term)
-    if found is None:
+    if found is None or not all(part.coefficient for part in found[1]):
         raise Rejection(f"holds other elements: {term} has no counterpart")
-    return found[0]
+    return found
 
 
 def _replaced(run: Calculus, pieces: Iterable[Piece], term: Term, monoid: Monoid | None) -> tuple[Piece, ...]:
@@ -204,8 +191,8 @@ def _definition(run: Calculus, term: Term, piece: Piece, monoid: Monoid | None) 
     rels, image = run.rels, run.rels.range(piece.rel)
     parts = term.parts
     if term.kind is not Kind.VIEW:
-        reducer, parts = sum_of(term) or (None, ())
-        if reducer is not monoid or any(not part.coefficient for part in parts):
+        reducer, parts = _as_sum(term)
+        if reducer is not monoid:
             raise Rejection(f"holds other elements: {term} has no counterpart")
         if term.kind is Kind.SUM:
             return parts

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 
 class Rejection(Exception):
-    """A step that does not hold, or cannot be checked; the message names both."""
+    """A step that does not hold, or cannot be checked; the message names both, with the place in front."""
 
-    def at(self, where: str) -> Rejection:
-        """The same with the place in front, unless it has one already."""
-        if getattr(self, "place", ""):
-            return self
-        placed = Rejection(f"{where}: {self}")
-        placed.place = where  # pyright: ignore[reportAttributeAccessIssue]
-        return placed
+    def __init__(self, reason: str, place: str = "") -> None:
+        super().__init__(f"{place}: {reason}" if place else reason)
+        self.place = place
+
+    def at(self, place: str) -> Rejection:
+        return self if self.place else Rejection(str(self), place)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..ops.control_relation import counter_range, varying
 from ..ops.record import Theory, strongest
+from ..ops.values import Piece, Value
 from ..read.ir import Op
 from ..relation.objects import Rel
 from .equality import equal
 from .errors import Rejection
-from .terms import Kind, Piece, Term, Value
+from .terms import Kind, Term
 
 if TYPE_CHECKING:
     from .run import Run
@@ -33,23 +34,15 @@ def followed(run: Run, op: Op, values: Sequence[Any]) -> list[Any]:
     initial = [run.known(value) for value in values]
     if run.is_original:
         return _specified(run, op, initial)
-    note = run.step.loop if run.step is not None else None
-    if note is None:
+    if run.step.loop is None:
         raise Rejection("the certificate does not say how this loop relates")
-    pair, relations = note
+    pair, relations = run.step.loop
     return _repeated(run, op, initial) if pair is None else _paired(run, op, initial, pair, relations)
 
 
 def _term(run: Run, number: int, part: str, position: int, initial: Value) -> Term:
     """What a loop of the before program carries, at the start of some iteration or at its end."""
     return run.terms.make(Kind.CARRIED, initial.type.dtype, initial.domain.arity, (number, part, position))
-
-
-def _follow(run: Run, op: Op, number: int, arguments: Sequence[Any], frame: int) -> list[Any]:
-    region = op.regions[number]
-    for argument, value in zip(region.arguments, arguments, strict=True):
-        run.env[argument.number] = value
-    return run.block(region, frame)
 
 
 def _specified(run: Run, op: Op, initial: list[Value]) -> list[Any]:
@@ -64,11 +57,11 @@ def _specified(run: Run, op: Op, initial: list[Value]) -> list[Any]:
         for values, part in ((arguments, "start"), (results, "end")):
             piece = Piece(_term(run, number, part, k, whole), run.rels.identity_on(points))
             values[k] = Value(initial[k].type, (piece,), points)
-    condition = run.view(_follow(run, op, 0, arguments, 0)[0])
+    condition = run.view(run.block(op.regions[0], 0, arguments)[0])
     scalars = {k: arguments[k].pieces[0].atom for k in carried if not arguments[k].domain.arity}
     counters = dict(filter(None, [counter_range(run, op, scalars, initial, condition)]))
     with run.bounded(counters):
-        body = _follow(run, op, 1, arguments, 1)
+        body = run.block(op.regions[1], 1, arguments)
     run.loops[number] = Loop(carried, tuple(initial), condition, tuple(run.known(body[k]) for k in carried), counters)
     return results
 
@@ -96,11 +89,11 @@ def _paired(run: Run, op: Op, initial: list[Value], pair: int, relations: Sequen
             piece = Piece(_term(run, pair, part, theirs, known), rel)
             values[k] = Value(initial[k].type, (piece,), rels.domain(rel))
         theories += [initial[k].theory, _through(run, known, initial[k], rel)]
-    test = run.known(_follow(run, op, 0, arguments, 0)[0])
+    test = run.known(run.block(op.regions[0], 0, arguments)[0])
     same = run.builder.identity(()) if loop.condition.domain.arity else run.builder.local_identity(())
     theories.append(_through(run, loop.condition, test, same))
     with run.bounded(loop.counters):
-        body = _follow(run, op, 1, arguments, 1)
+        body = run.block(op.regions[1], 1, arguments)
     for k, theirs, rel in zip(carried, loop.body, relations, strict=True):
         theories.append(_through(run, theirs, run.known(body[k]), rel))
     return [value.needing(*theories) if k in carried else value for k, value in enumerate(results)]
@@ -114,14 +107,13 @@ def _through(run: Run, specified: Value, value: Value, rel: Rel) -> Theory:
 
 def _repeated(run: Run, op: Op, carried: list[Any]) -> list[Any]:
     """A loop whose condition is known before every trip is its body repeated."""
-    count = len(run.step.frames) if run.step is not None else 0
-    for number in range(0, count, 2):
-        test = run.view(_follow(run, op, 0, carried, number)[0])
+    for number in range(0, len(run.step.frames), 2):
+        test = run.view(run.block(op.regions[0], number, carried)[0])
         found = {run.rels.constant_range(p.rel) if p.atom.kind is Kind.INTEGER else None for p in test.pieces}
         everywhere = run.rels.set_subset(run.points(test.type), test.domain)
         if found == {(0,)} and everywhere:
             return carried
         if found != {(1,)} or not everywhere:
             raise Rejection(f"trip {number // 2} of a loop is not known to happen")
-        carried = _follow(run, op, 1, carried, number + 1)
+        carried = run.block(op.regions[1], number + 1, carried)
     raise Rejection("the trips of a loop end with its condition")

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from ..ops.digest import rows_digest
 from ..ops.sequence_maps import Letters, Sequences, earlier, read_at
 from ..ops.sequence_relation import Order
+from ..ops.values import Value
 from ..relation.build import names, passing
 from ..relation.objects import Rel
 from .errors import Rejection
 from .terms import Kind, Term
-from .values import Value
 
 if TYPE_CHECKING:
     from .run import Run
@@ -31,7 +31,7 @@ def in_order(run: Run, order: Order) -> list[Value]:
     """What is claimed of the results, each piece of which has to be made of the sequences at hand."""
     results: list[Value] = []
     for number, type_ in enumerate(order.types):
-        claim = run.claim("result", order.first + number)
+        claim = run.step.claims.get(("result", order.first + number))
         if claim is None or claim.monoid is not None:
             raise Rejection("the certificate says nothing of these elements in order")
         domain = order.sequences.domain
@@ -50,7 +50,7 @@ def in_order(run: Run, order: Order) -> list[Value]:
     return results
 
 
-def taken_apart(run: Run, key: Hashable, atoms: Sequence[Term], rels: Sequence[Rel]) -> Sequences | None:
+def taken_apart(run: Run, key: Hashable, atoms: Sequence[Term], rels: Sequence[Rel], depth: int) -> Sequences | None:
     """The sequences of elements that are all results of one term of this function, read at one place."""
     first, function = atoms[0], _function(key)
     for number, atom in enumerate(atoms):
@@ -81,7 +81,7 @@ def _sequences(run: Run, term: Term) -> Sequences:
     for start in range(0, len(term.parts), width):
         group = term.parts[start : start + width]
         rel = group[0].rel
-        if rel is None or any(part.rel is not rel for part in group) or not rels.single_valued(rel):
+        if any(part.rel is not rel for part in group) or not rels.single_valued(rel):
             raise Rejection(f"{term} has elements that are read in several ways")
         if not rels.set_empty(rels.set_meet(taken, rels.domain(rel))):
             raise Rejection(f"{term} has several elements at one position")

@@ -5,21 +5,28 @@ Results are remembered by the numbers of their operands, so that a layer that re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import islpy as isl
 
 from ..relation.objects import Dom, Rel
+from .errors import Rejection
 
 MAX_OPERATIONS = 5_000_000
 """isl's own budget for one call: a certificate that needs more is rejected."""
 
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
 
-
-class TooComplexError(Exception):
-    """isl gave up, or does not read a text."""
+_NAMES = """
+    compose=apply_range reverse=reverse pair=flat_range_product side_by_side=flat_product
+    union=union minus=subtract meet=intersect restrict=intersect_domain restrict_range=intersect_range
+    identity_on=identity lexmin=lexmin domain=domain range=range
+    set_union=union set_minus=subtract set_meet=intersect set_product=flat_product image=apply
+    equal=is_equal empty=is_empty single_valued=is_single_valued injective=is_injective
+    set_equal=is_equal set_subset=is_subset set_empty=is_empty
+"""
+"""What is a method of isl's maps and sets under another name."""
 
 
 def _counts_once(first: isl.Map, second: isl.Map) -> bool:
@@ -45,41 +52,13 @@ def _constant_range(rel: isl.Map) -> tuple[int, ...] | None:
     return tuple(point.get_coordinate_val(isl.dim_type.set, place).to_python() for place in places)
 
 
-_OPERATIONS: dict[str, Callable[..., Any]] = {
-    # from relations to relations
-    "compose": lambda first, second: first.apply_range(second),
-    "reverse": lambda rel: rel.reverse(),
-    "pair": lambda first, second: first.flat_range_product(second),
-    "side_by_side": lambda first, second: first.flat_product(second),
-    "union": lambda first, second: first.union(second),
-    "minus": lambda first, second: first.subtract(second),
-    "meet": lambda first, second: first.intersect(second),
-    "restrict": lambda rel, dom: rel.intersect_domain(dom),
-    "restrict_range": lambda rel, dom: rel.intersect_range(dom),
-    "identity_on": lambda dom: dom.identity(),
-    "lexmin": lambda rel: rel.lexmin(),
+_OTHERS: dict[str, Callable[..., Any]] = {
+    "preimage": lambda dom, rel: dom.apply(rel.reverse()),
     "project_out": lambda rel, first, count: rel.project_out(_OUT, first, count),
     "fix_range": lambda rel, place, value: rel.fix_val(_OUT, place, isl.Val(value, context=rel.get_ctx())),
     # {(p, x1…) -> rest} from {p -> (x1…, rest)}, and back
     "into_domain": lambda rel, count: rel.move_dims(_IN, rel.dim(_IN), _OUT, 0, count),
     "into_range": lambda rel, count: rel.move_dims(_OUT, 0, _IN, rel.dim(_IN) - count, count),
-    # sets
-    "domain": lambda rel: rel.domain(),
-    "range": lambda rel: rel.range(),
-    "set_union": lambda first, second: first.union(second),
-    "set_minus": lambda first, second: first.subtract(second),
-    "set_meet": lambda first, second: first.intersect(second),
-    "set_product": lambda first, second: first.flat_product(second),
-    "image": lambda dom, rel: dom.apply(rel),
-    "preimage": lambda dom, rel: dom.apply(rel.reverse()),
-    # questions
-    "equal": lambda first, second: first.is_equal(second),
-    "empty": lambda rel: rel.is_empty(),
-    "single_valued": lambda rel: rel.is_single_valued(),
-    "injective": lambda rel: rel.is_injective(),
-    "set_equal": lambda first, second: first.is_equal(second),
-    "set_subset": lambda first, second: first.is_subset(second),
-    "set_empty": lambda dom: dom.is_empty(),
     "counts_once": _counts_once,
     "bounds": _bounds,
     "constant_range": _constant_range,
@@ -95,45 +74,52 @@ class Relations:
         self._count = 0
         self._context = isl.Context()  # with a budget of its own, whatever else the process does with isl
         self._context.set_max_operations(MAX_OPERATIONS)
+        for pair in _NAMES.split():
+            name, method = pair.split("=")
+            self._provide(name, lambda first, *rest, method=method: getattr(first, method)(*rest))
+        for name, compute in _OTHERS.items():
+            self._provide(name, compute)
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        """An operation, by name, on relations and sets of this table and on integers."""
-        if name not in _OPERATIONS:
-            raise AttributeError(name)
-        compute = _OPERATIONS[name]
+    def _provide(self, name: str, compute: Callable[..., Any]) -> None:
+        """An operation on relations and sets of this table and on integers."""
 
         def ask(*operands: Rel | Dom | int) -> Any:
             key = (name, *[each if isinstance(each, int) else each.number for each in operands])
-            if key not in self._known:
-                self._known[key] = self._computed(name, lambda: compute(*map(_raw, operands)))
-            return self._known[key]
+            return self._remembered(key, lambda: compute(*map(_raw, operands)))
 
         setattr(self, name, ask)
-        return ask
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        raise AttributeError(f"no operation '{name}'")
 
     def rel(self, text: str) -> Rel:
-        return self._read(isl.Map, text)
+        return self._remembered((Rel, text), lambda: isl.Map(text, context=self._context))
 
     def dom(self, text: str) -> Dom:
-        return self._read(isl.Set, text)
+        return self._remembered((Dom, text), lambda: isl.Set(text, context=self._context))
 
     def everything(self, arity: int) -> Dom:
         return self.dom(f"{{[{','.join(f'x{k}' for k in range(arity))}]}}")
 
-    def _read(self, kind: type, text: str) -> Any:
-        key = (kind, text)
-        if key not in self._known:
-            self._known[key] = self._computed(text, lambda: kind(text, context=self._context))
-        return self._known[key]
+    def disjoint(self, relations: Iterable[Rel], otherwise: str) -> Dom:
+        """The points of all relations, no two of which may have one in common."""
+        every = self.dom("{ : 1 = 0 }")
+        for number, domain in enumerate(map(self.domain, relations)):
+            if number and not self.set_empty(self.set_meet(every, domain)):
+                raise Rejection(otherwise)
+            every = self.set_union(every, domain) if number else domain
+        return every
 
-    def _computed(self, what: str, compute: Callable[[], Any]) -> Any:
+    def _remembered(self, key: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
         """The answer of isl; the one object for what is a map or a set."""
-        self._context.reset_operations()
-        try:
-            found = compute()
-            return self._kept(found.coalesce()) if isinstance(found, isl.Map | isl.Set) else found
-        except isl.Error as error:
-            raise TooComplexError(f"isl gives up on '{what}'") from error
+        if key not in self._known:
+            self._context.reset_operations()
+            try:
+                found = compute()
+                self._known[key] = self._kept(found.coalesce()) if isinstance(found, isl.Map | isl.Set) else found
+            except isl.Error as error:
+                raise Rejection(f"isl gives up on '{key[0]}'") from error
+        return self._known[key]
 
     def _kept(self, raw: Any) -> Rel | Dom:
         bucket = self._made.setdefault(hash(raw), [])

@@ -5,38 +5,27 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any
 
-from ..ops.engine import Function, RowOperand
-from ..ops.keys import spelled
-from ..ops.manual_relation import enters, lifted
+from ..ops.manual_relation import enters
+from ..ops.manual_relation import lifted as everywhere
 from ..ops.monoid import Monoid
 from ..ops.registry import RECORDS
-from ..ops.sequence_maps import Sequences
-from ..ops.sequence_relation import Order
+from ..ops.sums import contracted, summed
+from ..ops.values import Value
 from ..read.ir import Op, Program, Region, TensorType
 from ..read.shardings import Sharding
 from ..relation.build import Builder
 from ..relation.objects import Dom, Rel
-from .certificate import Claim, Frame, Step
-from .elements import Lifted, applied, decided
+from .certificate import NO_STEP, Frame, Step
+from .congruence import Applied, lifted, named, rows
 from .equality import equal
 from .errors import Rejection
 from .loops import Loop, followed
 from .orders import in_order, taken_apart
-from .relations import Relations, TooComplexError
-from .rows import treated
-from .sums import contract, sum_over
-from .terms import Kind, Term, Terms, Value, is_guarded, sum_of
+from .relations import Relations
+from .terms import Kind, Term, Terms, is_guarded, sum_of
 from .values import Calculus
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """A result that could not be followed, and why; nothing can be concluded from it."""
-
-    reason: str
 
 
 @dataclass(slots=True)
@@ -56,11 +45,11 @@ class Run(Calculus):
     inside: bool = False
     env: dict[int, Any] = field(default_factory=dict)
     shardings: dict[int, Sharding | None] = field(default_factory=dict)
-    step: Step | None = None
+    step: Step = NO_STEP
     """What the certificate says of the op at hand."""
     trail: list[str] = field(default_factory=list)
     ranges: Mapping[Term, tuple[int, int]] = field(default_factory=dict)
-    forms: dict[Term, Any] = field(default_factory=dict)
+    expansions: dict[Term, Any] = field(default_factory=dict)
 
     # the pass -------------------------------------------------------------------------------------------------------
 
@@ -77,14 +66,14 @@ class Run(Calculus):
         if any(position >= len(region.ops) for position in frame):
             raise Rejection("a step of an op that there is not")
         for position, op in enumerate(region.ops):
-            self.step = step = frame.get(position)
+            self.step = frame.get(position, NO_STEP)
             self.trail.append(f"op {position} '{op.name}'")
             try:
                 results = self._op(op)
-            except (Rejection, TooComplexError) as error:
-                if step is not None or not isinstance(error, Rejection):
-                    raise Rejection(str(error)).at(self.where()) from error
-                results = [Unknown(f"{self.where()}: {error}")] * len(op.results)
+            except Rejection as error:
+                if self.step.op:
+                    raise error.at(self.where()) from error
+                results = [error.at(self.where())] * len(op.results)
             self.trail.pop()
             for value, result in zip(op.results, results, strict=True):
                 self.env[value.number] = result
@@ -96,24 +85,19 @@ class Run(Calculus):
         return ", ".join(["before" if self.is_original else "after", *self.trail])
 
     def _op(self, op: Op) -> list[Any]:
-        record, step = RECORDS.get(op.name), self.step
+        record, step, outer = RECORDS.get(op.name), self.step, self.builder
         if record is None or record.relate is None:
             raise Rejection("this op is not checked")
-        for name in op.attributes:
-            if name not in record.attributes and name not in record.ignored:
-                raise Rejection(f"attribute '{name}' is not checked")
-        if step is not None and step.op != op.name:
+        for name in op.attributes.keys() - record.attributes - record.ignored:
+            raise Rejection(f"attribute '{name}' is not checked")
+        if step.op not in ("", op.name):
             raise Rejection(f"the certificate speaks of '{step.op}'")
         counts = {"operand": len(op.operands), "result": len(op.results)}
-        if step is not None and any(not 0 <= position < counts[of] for of, position in step.claims):
+        if any(not 0 <= position < counts[of] for of, position in step.claims):
             raise Rejection("a claim on an operand or a result that there is not")
-        operands = [self.env[operand.number] for operand in op.operands]
-        for value in operands:
-            if isinstance(value, Unknown):
-                raise Rejection(value.reason)
-        outer = self.builder
+        operands = [self._followed(self.env[operand.number]) for operand in op.operands]
         if self.inner is not None and enters(op, operands):
-            operands = [lifted(self, operand) for operand in operands]
+            operands = [everywhere(self, operand) for operand in operands]
             self.builder = self.inner
         try:
             operands = [self._claimed("operand", position, value) for position, value in enumerate(operands)]
@@ -122,47 +106,45 @@ class Run(Calculus):
             self.builder = outer
         return [self._claimed("result", position, value) for position, value in enumerate(results)]
 
-    def claim(self, of: str, position: int) -> Claim | None:
-        return self.step.claims.get((of, position)) if self.step is not None else None
-
     def _claimed(self, of: str, position: int, value: Any) -> Any:
         """The value as the certificate writes it, if it is that."""
-        claim = self.claim(of, position)
+        claim = self.step.claims.get((of, position))
         if claim is None:
-            if isinstance(value, Lifted):
-                return Unknown(f"{self.where()}: the certificate says nothing of this result")
-            return value
-        if not isinstance(value, Value | Lifted):
+            unsaid = Rejection("the certificate says nothing of this result", self.where())
+            return unsaid if isinstance(value, Applied) else value
+        if not isinstance(value, Value | Applied):
             raise Rejection(f"a claim on {of} {position}, of which nothing is known")
         arity = (value.domain if isinstance(value, Value) else value.rest).arity
         for piece in claim.pieces:
-            if piece.rel.arity_in != arity or piece.rel.arity_out != piece.atom.arity:
+            if (piece.rel.arity_in, piece.rel.arity_out) != (arity, piece.atom.arity):
                 raise Rejection("a claim of another rank")
             if piece.atom.dtype is not value.type.dtype:
                 raise Rejection("a claim of another element type")
-        if isinstance(value, Lifted):
-            if claim.monoid is not None:
-                raise Rejection("an elementwise result is claimed to be a partial one")
-            return applied(self, value, claim.pieces)
+        if claim.monoid is not None and isinstance(value, Applied):
+            raise Rejection("an elementwise result is claimed to be a partial one")
+        if isinstance(value, Applied):
+            return named(self, value, claim.pieces)
         if claim.monoid is None and value.monoid is not None and is_guarded(claim.pieces):
             raise Rejection("a sum under guards is claimed to be one element")
         levels = value.levels if claim.monoid is not None else 0
         found = Value(value.type, claim.pieces, value.domain, claim.monoid, levels)
         return found.needing(value.theory, equal(self, value, found, value.domain))
 
+    def _followed(self, value: Any) -> Any:
+        """A value; what could not be followed stands in `env` as the reason."""
+        if isinstance(value, Rejection):
+            raise value
+        return value
+
     def known(self, value: Any) -> Value:
-        if not isinstance(value, Value):
-            raise Rejection(value.reason if isinstance(value, Unknown) else "a tuple or a token is used as a tensor")
+        if not isinstance(self._followed(value), Value):
+            raise Rejection("a tuple or a token is used as a tensor")
         return value
 
     def view(self, value: Any) -> Value:
         return self.close(self.known(value), "a value that decides")
 
     # what op records ask for ----------------------------------------------------------------------------------------
-
-    @property
-    def expansions(self) -> dict[Term, Any]:
-        return self.forms
 
     def integer_operation(self, atom: Term) -> tuple[str, Any, list[tuple[Term, Rel | None]]] | None:
         """An elementwise op, or a logical sum of single elements."""
@@ -180,44 +162,19 @@ class Run(Calculus):
     def range_of(self, atom: Term) -> tuple[int, int]:
         return self.ranges.get(atom, atom.dtype.integer_range)
 
-    def lift(self, function: Function, operands: Any, type_: TensorType, told: Sequence[Value] = ()) -> Any:
-        if operands is None:
-            return reduce(self.beside, told)
-        self.terms.meanings[spelled(function.key)] = dict(function.key[1])
-        operands = tuple(map(self.known, operands))
-        rest = reduce(self.rels.set_meet, [value.domain for value in operands])
-        return Lifted(function, operands, type_, tuple(told), rest)
-
-    def decided(self, function: Function, operands: Sequence[Value], type_: TensorType) -> Value | None:
-        claim = self.claim("result", 0)
-        if claim is None or all(piece.atom.kind is not Kind.INTEGER for piece in claim.pieces):
-            return None  # nothing is claimed to be a known boolean
-        return decided(self, function, operands, type_)
-
     def sum_over(self, value: Value, rel: Rel, monoid: Monoid, type_: TensorType, *, steps: int) -> Value:
-        return sum_over(self, value, rel, monoid, type_, steps)
+        found = summed(self, value, rel, monoid, type_, steps)
+        return found or self.not_modelled(type_, "elements that are not all counted equally often")
 
     def contract(self, lhs: Value, rhs: Value, reads: Any, type_: TensorType, flavour: Hashable) -> Value:
-        return contract(self, self.view(lhs), self.view(rhs), reads, type_, repr(flavour))
+        found = contracted(self, self.view(lhs), self.view(rhs), reads, type_, flavour)
+        return found or self.not_modelled(type_, "a product that is counted several times")
 
-    def rows(
-        self,
-        key: Hashable,
-        operands: Sequence[RowOperand],
-        batch: Sequence[int],
-        types: Sequence[TensorType],
-        reads: Sequence[Rel],
-    ) -> list[Value]:
-        return treated(self, key, operands, batch, types, reads)
-
-    def in_order(self, order: Order) -> list[Value]:
-        return in_order(self, order)
-
-    def taken_apart(self, key: Hashable, atoms: tuple[Term, ...], rels: Sequence[Rel], depth: int) -> Sequences | None:
-        return taken_apart(self, key, atoms, rels)
-
-    def selected(self, *arguments: Any) -> None:
-        raise Rejection("what windows select is not checked")
+    lift = lifted  # pyright: ignore[reportAssignmentType]
+    rows = rows  # pyright: ignore[reportAssignmentType]
+    loop = followed  # pyright: ignore[reportAssignmentType]
+    in_order = in_order  # pyright: ignore[reportAssignmentType]
+    taken_apart = taken_apart  # pyright: ignore[reportAssignmentType]
 
     def branch(self, op: Op, number: int) -> list[Value]:
         return [self.known(value) for value in self.block(op.regions[number], number)]
@@ -225,34 +182,29 @@ class Run(Calculus):
     def body(self, region: Region) -> list[Any]:
         return [self.known(value) for value in self.block(region, 0)]
 
-    def block(self, region: Region, number: int) -> list[Any]:
+    def block(self, region: Region, number: int, arguments: Sequence[Any] = ()) -> list[Any]:
         """What a block returns that is followed by the certificate's block of this number."""
-        frames = self.step.frames if self.step is not None else ()
+        self.env.update((argument.number, value) for argument, value in zip(region.arguments, arguments, strict=False))
+        frames = self.step.frames
         self.region(region, frames[number] if number < len(frames) else {})
         values = [self.env[result.number] for result in region.results]
         if self.inner is not None and self.builder is self.inner:
-            return [lifted(self, self.known(value)) for value in values]
+            return [everywhere(self, self.known(value)) for value in values]
         return values
-
-    def loop(self, op: Op, values: list[Any]) -> list[Any]:
-        return followed(self, op, values)
 
     @contextmanager
     def bounded(self, ranges: Mapping[Term, tuple[int, int]]) -> Iterator[None]:
         """Unknown integers have these ranges inside the `with` block."""
-        before = self.ranges, self.forms
+        before = self.ranges, self.expansions
         if ranges:
-            self.ranges, self.forms = {**self.ranges, **ranges}, {}
+            self.ranges, self.expansions = {**self.ranges, **ranges}, {}
         try:
             yield
         finally:
-            self.ranges, self.forms = before
+            self.ranges, self.expansions = before
 
     def not_modelled(self, type_: Any, construct: str) -> Any:
-        raise Rejection(f"{construct} is not checked")
-
-    def unrelated(self, type_: TensorType, reason: str) -> Any:
-        raise Rejection(reason)
+        raise Rejection(f"not checked: {construct}")
 
     def promises(self, key: Hashable) -> list[frozenset[str]]:
         return self.promised.setdefault(key, [])

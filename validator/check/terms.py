@@ -1,4 +1,4 @@
-"""Logical terms, and the values of both programs, which are written in them.
+"""Logical terms: what values of both programs are written in.
 
 A term is a definition, so there is nothing to trust in it: it says what it is at each of its indices, in other terms.
 Terms are kept once each; a term only ever refers to terms before it.
@@ -7,17 +7,13 @@ Terms are kept once each; a term only ever refers to terms before it.
 from __future__ import annotations
 
 import enum
-import struct
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from ..ops.monoid import Monoid
-from ..ops.record import Theory, strongest
-from ..read.ir import DType, TensorType
-from ..relation.objects import Dom, Rel
+from ..ops.values import Piece
+from ..read.ir import DType
 
 
 class Kind(enum.Enum):
@@ -38,15 +34,6 @@ class Kind(enum.Enum):
     CARRIED = "carried"  # by a loop of the before program, at the start of some iteration or at its end
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Elements of one term, each counted `coefficient` times."""
-
-    atom: Term
-    rel: Rel
-    coefficient: int = 1
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
     """One term; `key` is what tells it from others of its kind, `parts` included."""
@@ -62,22 +49,6 @@ class Term:
 
     def __str__(self) -> str:
         return f"term {self.number} ({self.kind.value})"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Value:
-    """A view (no monoid) has one element at every point of its domain; a sum, the neutral element where it has none."""
-
-    type: TensorType
-    pieces: tuple[Piece, ...]
-    domain: Dom
-    monoid: Monoid | None = None
-    levels: int = 0
-    """How many summations it went through; only those of one step can be equal bit for bit."""
-    theory: Theory = Theory.EXACT
-
-    def needing(self, *theories: Theory) -> Value:
-        return replace(self, theory=strongest([self.theory, *theories]))
 
 
 @dataclass(slots=True)
@@ -114,16 +85,6 @@ def unguarded(term: Term) -> tuple[Term, tuple[Term, ...]]:
 
 def is_guarded(pieces: Iterable[Piece]) -> bool:
     return any(piece.atom.kind is Kind.GUARD for piece in pieces)
-
-
-def number_of(term: Term) -> int | float | complex | None:
-    """The number that a constant of no indices is, None for any other term."""
-    if term.kind is not Kind.SCALAR:
-        return term.key if term.kind is Kind.NUMBER else None
-    bits = bytes.fromhex(term.key)
-    if term.dtype.is_complex:
-        return complex(np.frombuffer(bits, np.complex64 if len(bits) == 8 else np.complex128)[0])
-    return struct.unpack("<d", bits)[0] if len(bits) == 8 else float("nan")
 
 
 def sum_of(term: Term) -> tuple[Monoid, tuple[Piece, ...]] | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import struct
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ from ..ops.digest import bytes_digest
 from ..ops.engine import Engine
 from ..ops.integers import whole_number
 from ..ops.monoid import Monoid
+from ..ops.values import Piece, Value
 from ..read.ir import DType, TensorType
 from ..relation.build import constant, passing
 from ..relation.objects import Dom, Rel
 from .errors import Rejection
 from .relations import Relations
-from .terms import Kind, Piece, Term, Terms, Value, number_of, unguarded
+from .terms import Kind, Term, Terms, unguarded
 
 
 class Calculus(Engine):
@@ -35,24 +37,13 @@ class Calculus(Engine):
 
     # values ---------------------------------------------------------------------------------------------------------
 
-    def value(self, type_: TensorType, pieces: Iterable[Piece], domain: Dom, *rest: Any, **named: Any) -> Value:
-        return Value(type_, tuple(pieces), domain, *rest, **named)
-
-    def piece(self, atom: Term, rel: Rel, coefficient: int = 1) -> Piece:
-        return Piece(atom, rel, coefficient)
-
     def read_through(self, value: Value, rel: Rel, type_: TensorType) -> Value:
         if not self.rels.single_valued(rel):
             raise Rejection("an element would be read from several places")
         return super().read_through(value, rel, type_)
 
     def piecewise(self, parts: Sequence[tuple[Rel, Value]], type_: TensorType) -> Value:
-        points = self.points(type_)
-        covered = self.rels.set_minus(points, points)
-        for rel, _ in parts:
-            if not self.rels.set_empty(self.rels.set_meet(covered, self.rels.domain(rel))):
-                raise Rejection("an element has two sources")
-            covered = self.rels.set_union(covered, self.rels.domain(rel))
+        self.rels.disjoint([rel for rel, _ in parts], "an element has two sources")
         return super().piecewise(parts, type_)
 
     def as_sum(self, value: Value, monoid: Monoid) -> Value:
@@ -62,14 +53,11 @@ class Calculus(Engine):
 
     def covered(self, pieces: Sequence[Piece], domain: Dom) -> None:
         """That one of the pieces has its one element at each of these points, and no two have, nor one several."""
-        rels, covered = self.rels, self.rels.set_minus(domain, domain)
         for piece in pieces:
-            if not rels.single_valued(piece.rel) or piece.coefficient != 1 or piece.atom.kind is Kind.GUARD:
+            if not self.rels.single_valued(piece.rel) or piece.coefficient != 1 or piece.atom.kind is Kind.GUARD:
                 raise Rejection(f"a view reads several elements of {piece.atom} at a point")
-            if not rels.set_empty(rels.set_meet(covered, rels.domain(piece.rel))):
-                raise Rejection("two pieces of a view overlap")
-            covered = rels.set_union(covered, rels.domain(piece.rel))
-        if not rels.set_subset(domain, covered):
+        covered = self.rels.disjoint([piece.rel for piece in pieces], "two pieces of a view overlap")
+        if not (self.rels.set_subset(domain, covered) if pieces else self.rels.set_empty(domain)):
             raise Rejection("a view has no element at some point")
 
     def close(self, value: Value, reason: str) -> Value:
@@ -80,8 +68,7 @@ class Calculus(Engine):
 
     def establish(self, piece: Piece) -> None:
         image = self.rels.range(piece.rel)
-        known = self.single.get(piece.atom)
-        self.single[piece.atom] = image if known is None else self.rels.set_union(known, image)
+        self.single[piece.atom] = self.rels.set_union(self.single.get(piece.atom, image), image)
 
     def is_established(self, piece: Piece) -> bool:
         known = self.single.get(piece.atom)
@@ -89,20 +76,31 @@ class Calculus(Engine):
 
     # terms ----------------------------------------------------------------------------------------------------------
 
+    def number_of(self, atom: Term) -> int | float | complex | None:
+        if atom.kind is not Kind.SCALAR:
+            return atom.key if atom.kind is Kind.NUMBER else None
+        bits = bytes.fromhex(atom.key)
+        if atom.dtype.is_complex:
+            return complex(np.frombuffer(bits, np.complex64 if len(bits) == 8 else np.complex128)[0])
+        return struct.unpack("<d", bits)[0] if len(bits) == 8 else float("nan")
+
+    unguarded = staticmethod(unguarded)  # pyright: ignore[reportAssignmentType]
+
     def integer(self, dtype: DType) -> Term:
         return self.terms.make(Kind.INTEGER, dtype, 1)
 
     def is_integer(self, atom: Term) -> bool:
         return atom.kind is Kind.INTEGER
 
-    def number_of(self, atom: Term) -> int | float | complex | None:
-        return number_of(atom)
+    def number(self, dtype: DType, number: int) -> Term:
+        return self.terms.make(Kind.NUMBER, dtype, 0, number)
 
     def bits_of(self, atom: Term) -> str:
         return str(atom.key)
 
-    def unguarded(self, atom: Term) -> tuple[Term, tuple[Term, ...]]:
-        return unguarded(atom)
+    def product(self, first: Term, second: Term, dtype: DType, flavour: Hashable) -> Term:
+        parts = self.whole(first), self.whole(second)
+        return self.terms.make(Kind.PRODUCT, dtype, first.arity + second.arity, repr(flavour), parts)
 
     def guard(self, atom: Term, guards: tuple[Term, ...]) -> Term:
         if not guards:
@@ -131,11 +129,3 @@ class Calculus(Engine):
         digest = bytes_digest(array.shape, np.ascontiguousarray(array).tobytes())
         term = self.terms.make(Kind.ARRAY, type_.dtype, type_.rank, digest)
         return Value(type_, (Piece(term, self.builder.local_identity(type_.shape)),), self.points(type_))
-
-    def canonical(self, piece: Piece) -> Piece:
-        """An integer piece of one value as that constant, so that equal constants are one term."""
-        value = self.rels.constant_range(piece.rel) if piece.atom.kind is Kind.INTEGER else None
-        if value is None:
-            return piece
-        term = self.terms.make(Kind.NUMBER, piece.atom.dtype, 0, value[0])
-        return Piece(term, self.rels.project_out(piece.rel, 0, 1), piece.coefficient)

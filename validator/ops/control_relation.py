@@ -13,8 +13,9 @@ from ..read.attributes import Comparison
 from ..read.ir import Op, TensorType
 from ..relation.layout import regions
 from .devices import EXCHANGES
-from .engine import Engine, Function, is_tensor
+from .engine import Engine, Function
 from .manual_relation import relate_manual_computation
+from .values import is_tensor
 
 
 def relate_branches(engine: Engine, op: Op, values: list[Any]) -> list[Any]:

@@ -15,6 +15,7 @@ from .guarded import Guarded, chosen, index_form, split_guarded
 from .integers import index_function
 from .keys import frozen_attributes
 from .monoid import Monoid
+from .ranges import decided
 from .record import strongest
 from .records import MEANINGS
 from .values import without_constant
@@ -119,7 +120,11 @@ def _where_neutral(engine: Engine, value: Any, monoid: Monoid) -> Dom | None:
 
 
 def _decided(engine: Engine, function: Function, values: Sequence[Any], domain: Dom) -> list[Any]:
-    found = engine.decided(function, values, TensorType(values[0].type.shape, DType.I1)) if function.compares else None
+    """A comparison where bounds decide it."""
+    if not function.compares:
+        return []
+    direction = Comparison(dict(function.key[1])["comparison_direction"])
+    found = decided(engine, direction, values[0], values[1], TensorType(values[0].type.shape, DType.I1))
     return [] if found is None else [found]
 
 

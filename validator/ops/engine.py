@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,51 +25,6 @@ from .record import Theory, strongest
 if TYPE_CHECKING:
     from .sequence_maps import Sequences
     from .sequence_relation import Order
-
-
-class Piece(Protocol):
-    """Elements of one atom, each counted `coefficient` times."""
-
-    @property
-    def atom(self) -> Any: ...
-    @property
-    def rel(self) -> Rel: ...
-    @property
-    def coefficient(self) -> Any: ...
-
-
-class Value(Protocol):
-    """A tensor value of either engine."""
-
-    @property
-    def type(self) -> TensorType: ...
-    @property
-    def pieces(self) -> tuple[Any, ...]: ...
-    @property
-    def domain(self) -> Dom: ...
-    @property
-    def monoid(self) -> Monoid | None: ...
-    @property
-    def levels(self) -> int: ...
-    @property
-    def theory(self) -> Theory: ...
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TupleVal:
-    """The elements of a tuple-typed value."""
-
-    elements: tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TokenVal:
-    """An ordering token; it has no content to relate."""
-
-
-def is_tensor(value: object) -> bool:
-    """Whether a value is neither a tuple nor a token."""
-    return not isinstance(value, (TupleVal, TokenVal))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +65,8 @@ class Engine(ABC):
     inside: bool
     """Whether this is the body of a manual region."""
     num_partitions: int
+    expansions: dict[Any, Any]
+    """What atoms were found to be as guarded integers, at this place of the program."""
     env: dict[int, Any]
     shardings: dict[int, Sharding | None]
 
@@ -120,19 +77,19 @@ class Engine(ABC):
 
     # values ---------------------------------------------------------------------------------------------------------
 
-    @abstractmethod
     def value(
         self,
         type_: TensorType,
-        pieces: Iterable[Any],
+        pieces: tuple[Any, ...],
         domain: Dom,
         monoid: Monoid | None = None,
         levels: int = 0,
         theory: Theory = Theory.EXACT,
-    ) -> Any: ...
+    ) -> Any:
+        return values.Value(type_, pieces, domain, monoid, levels, theory)
 
-    @abstractmethod
-    def piece(self, atom: Any, rel: Rel, coefficient: int = 1) -> Any: ...
+    def piece(self, atom: Any, rel: Rel, coefficient: Any = 1) -> values.Piece:
+        return values.Piece(atom, rel, coefficient)
 
     def gathered(self, pieces: Iterable[Any], idempotent: bool = False) -> tuple[Any, ...]:
         return values.gathered(self.store, pieces, idempotent)
@@ -172,6 +129,21 @@ class Engine(ABC):
         """The bits of a float constant, in hexadecimal."""
 
     @abstractmethod
+    def number(self, dtype: DType, number: int) -> Any:
+        """An integer as an atom of no indices."""
+
+    def canonical(self, piece: Any) -> Any:
+        """An integer piece of one value as that constant, so that equal constants meet."""
+        value = self.store.constant_range(piece.rel) if self.is_integer(piece.atom) else None
+        if value is None:
+            return piece
+        return self.piece(self.number(piece.atom.dtype, value[0]), self.store.project_out(piece.rel, 0, 1))
+
+    @abstractmethod
+    def product(self, first: Any, second: Any, dtype: DType, flavour: Hashable) -> Any:
+        """The atom A[x] · B[y] at (x, y)."""
+
+    @abstractmethod
     def guard(self, atom: Any, guards: tuple[Any, ...]) -> Any:
         """The atom where each guard, an unknown integer, has the value that the index says."""
 
@@ -199,11 +171,6 @@ class Engine(ABC):
 
     # integers that index --------------------------------------------------------------------------------------------
 
-    @property
-    @abstractmethod
-    def expansions(self) -> dict[Any, Any]:
-        """What atoms were found to be as guarded integers, at this place of the program."""
-
     @abstractmethod
     def integer_operation(self, atom: Any) -> tuple[str, Any, list[tuple[Any, Rel | None]]] | None:
         """An atom as an op, with its attributes, on atoms and how these are read from its indices (None: as it is)."""
@@ -227,10 +194,6 @@ class Engine(ABC):
         self, function: Function, operands: Sequence[Any] | None, type_: TensorType, told: Sequence[Any] = ()
     ) -> Any:
         """A function of each element, besides views of it at other points; only good as a result of the op."""
-
-    @abstractmethod
-    def decided(self, function: Function, operands: Sequence[Any], type_: TensorType) -> Any:
-        """A comparison where it is the same for all values that unknown integers can have; None where nothing is."""
 
     @abstractmethod
     def sum_over(self, value: Any, rel: Rel, monoid: Monoid, type_: TensorType, *, steps: int) -> Any:
@@ -264,9 +227,9 @@ class Engine(ABC):
         `rels` relate (batch point, position) to the elements; `depth` is how many coordinates a position has.
         """
 
-    @abstractmethod
     def selected(self, *arguments: Any) -> Any:
         """Elements that windows select (`relate/selecting.py`); None where that does not apply."""
+        return None
 
     @abstractmethod
     def branch(self, op: Op, number: int) -> list[Any]:
@@ -286,9 +249,9 @@ class Engine(ABC):
     def not_modelled(self, type_: Any, construct: str) -> Any:
         """Stands for a result of something that no record says."""
 
-    @abstractmethod
     def unrelated(self, type_: TensorType, reason: str) -> Any:
         """Stands for a result of which nothing is known."""
+        return self.not_modelled(type_, reason)
 
     def refuse(self, op: Op, construct: str) -> list[Any]:
         return [self.not_modelled(result.type, construct) for result in op.results]
@@ -301,6 +264,10 @@ class Engine(ABC):
 
     def settle(self, value: Any) -> Any:
         return value
+
+    def vanishes(self, first: Any, second: Any) -> bool:
+        """Whether a product with the constant zero is known to be zero."""
+        return False
 
     def used(self, lemma: str) -> None:  # noqa: B027
         """A lemma was used."""

@@ -24,7 +24,8 @@ from ..relation.build import Builder
 from ..relation.layout import layout
 from ..relation.objects import Rel
 from .devices import DEVICE_NUMBERS
-from .engine import Engine, is_tensor
+from .engine import Engine
+from .values import is_tensor
 
 
 def is_inside(value: Any) -> bool:

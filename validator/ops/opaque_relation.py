@@ -9,9 +9,10 @@ from typing import Any
 
 from ..read.ir import Op, TensorType, TupleType
 from ..relation.build import names
-from .engine import Engine, RowOperand, TokenVal, TupleVal, is_tensor
+from .engine import Engine, RowOperand
 from .keys import frozen, frozen_attributes
 from .manual_relation import enter, is_nested, leave
+from .values import TokenVal, TupleVal, is_tensor
 
 
 class Contract(enum.Enum):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..read.ir import Op, TensorType
 from ..relation.build import Builder, names
@@ -12,7 +12,8 @@ from .annotations import ANNOTATIONS
 from .keys import frozen_attributes, region_key
 
 if TYPE_CHECKING:
-    from ..relation.objects import Rel
+    from ..relation.objects import Dom, Rel
+    from .engine import Engine, RowOperand
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +27,23 @@ class Rows:
     batch: tuple[int, ...]
     reads: tuple[Rel, ...]
     """For each result {[d, i] -> [d, batch, index in the row]}."""
+
+
+def rows_defined(engine: Engine, operands: Sequence[RowOperand], batch: Sequence[int]) -> Dom:
+    """The batch points at which every row is defined."""
+    store, domain = engine.store, engine.builder.points(batch)
+    for operand in operands:
+        undefined = store.set_minus(store.range(operand.read), operand.value.domain)
+        if not store.set_empty(undefined):
+            bad = store.preimage(undefined, operand.read)
+            domain = store.set_minus(domain, store.image(bad, engine.leading_map(bad.arity, domain.arity)))
+    return domain
+
+
+def row_extents(store: Any, read: Rel, arity: int) -> Hashable:
+    """How long a result's row is along each dimension: F(row) of another length is another function."""
+    image = store.range(read)
+    return tuple(store.bounds(image, position) for position in range(arity, read.arity_out))
 
 
 def _key(op: Op) -> tuple[object, ...]:

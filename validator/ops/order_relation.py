@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..read.ir import Op
-from .engine import Engine, RowOperand, is_tensor
+from .engine import Engine, RowOperand
 from .order_maps import ROWS
+from .values import is_tensor
 
 
 def relate_row_op(engine: Engine, op: Op, values: list[Any]) -> list[Any]:

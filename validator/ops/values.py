@@ -8,16 +8,61 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 from ..read.ir import TensorType
 from ..relation.objects import Dom, Rel
 from .monoid import Monoid
-from .record import strongest
+from .record import Theory, strongest
 
 if TYPE_CHECKING:
     from .engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One atom, read through a relation from points to its indices, counted `coefficient` times (sums only).
+
+    Values of programs count whole elements; only the prover's forms over the reals have fractions.
+    """
+
+    atom: Any
+    rel: Rel
+    coefficient: Any = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """A tensor value of either program."""
+
+    type: TensorType
+    pieces: tuple[Piece, ...]
+    domain: Dom
+    monoid: Monoid | None = None
+    levels: int = 0
+    """How many separate summations it went through; only those of one step can be equal bit for bit."""
+    theory: Theory = Theory.EXACT
+
+    def needing(self, *theories: Theory) -> Self:
+        return replace(self, theory=strongest([self.theory, *theories]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TupleVal:
+    """The elements of a tuple-typed value."""
+
+    elements: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenVal:
+    """An ordering token; it has no content to relate."""
+
+
+def is_tensor(value: object) -> bool:
+    """Whether a value is neither a tuple nor a token."""
+    return not isinstance(value, (TupleVal, TokenVal))
 
 
 def gathered(store: Any, pieces: Iterable[Any], idempotent: bool = False) -> tuple[Any, ...]:
@@ -87,7 +132,7 @@ def as_sum(engine: Engine, value: Any, monoid: Monoid) -> Any:
         if rest is not piece and not monoid.reorders_exactly(value.type.dtype):
             # -0.0 + 0.0 is 0.0: a float sum over neutral elements is a sum all the same
             levels = max(levels, 1)
-    return engine.value(value.type, pieces, value.domain, monoid, levels, value.theory)
+    return engine.value(value.type, tuple(pieces), value.domain, monoid, levels, value.theory)
 
 
 def without_constant(engine: Engine, piece: Any, constant: int | float | None) -> Any:

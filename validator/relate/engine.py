@@ -15,7 +15,6 @@ from ..ops.movement_relation import MAX_TABLE
 from ..ops.record import Theory
 from ..ops.sequence_maps import Sequences
 from ..ops.sequence_relation import Order
-from ..read.attributes import Comparison
 from ..read.ir import DType, Op, Region, TensorType
 from ..relation.store import Dom, Rel, Store
 from . import sums
@@ -23,7 +22,6 @@ from .atoms import Atom, AtomKind
 from .lift import lift
 from .loops import relate_loop
 from .ordered import relate_in_order, taken_apart
-from .ranges import decided
 from .rows import relate_rows
 from .selecting import relate_selected
 from .value import AnyVal, Piece, Val
@@ -61,9 +59,6 @@ class Prover(Engine):
     ) -> Val:
         return Val(type_, tuple(pieces), domain, monoid, levels, theory)
 
-    def piece(self, atom: Atom, rel: Rel, coefficient: Any = 1) -> Piece:
-        return Piece(atom, rel, coefficient)
-
     # terms ----------------------------------------------------------------------------------------------------------
 
     def integer(self, dtype: DType) -> Atom:
@@ -79,6 +74,16 @@ class Prover(Engine):
 
     def bits_of(self, atom: Atom) -> str:
         return atom.key[2].hex()
+
+    def number(self, dtype: DType, number: int) -> Atom:
+        return self.context.atoms.constant(dtype, ("int", number), str(number))
+
+    def product(self, first: Atom, second: Atom, dtype: DType, flavour: Hashable) -> Atom:
+        key = first.number, second.number, flavour
+        both = first, second
+        return self.context.atoms.make(
+            AtomKind.PRODUCT, dtype, first.arity + second.arity, key, both, label=f"{first}·{second}"
+        )
 
     def guard(self, atom: Atom, guards: tuple[Atom, ...]) -> Atom:
         return self.context.atoms.guard(atom, guards)
@@ -106,7 +111,7 @@ class Prover(Engine):
     # integers that index --------------------------------------------------------------------------------------------
 
     @property
-    def expansions(self) -> dict[Atom, Any]:
+    def expansions(self) -> dict[Atom, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.context.expansions
 
     def integer_operation(self, atom: Atom) -> tuple[str, Any, list[tuple[Atom, Rel | None]]] | None:
@@ -145,10 +150,6 @@ class Prover(Engine):
         for part in parts[1:]:
             found = self.beside(found, part)
         return found
-
-    def decided(self, function: Function, operands: Sequence[Val], type_: TensorType) -> Val | None:
-        direction = Comparison(dict(function.key[1])["comparison_direction"])
-        return decided(self.walk, direction, operands[0], operands[1], type_)
 
     def sum_over(self, value: Val, rel: Rel, monoid: Monoid, type_: TensorType, *, steps: int) -> Val:
         return sums.sum_over(self.walk, value, rel, monoid, type_, steps=steps)
@@ -194,6 +195,9 @@ class Prover(Engine):
 
     def promises(self, key: Hashable) -> list[frozenset[str]]:
         return self.context.rows.setdefault(("promises", key), [])
+
+    def vanishes(self, first: Piece, second: Piece) -> bool:
+        return sums.is_zero_product(self.walk, first, second)
 
     def used(self, lemma: str) -> None:
         self.context.used(lemma)

@@ -37,7 +37,7 @@ LEMMAS = (
         "a comparison that holds, or fails, for all integers that its operands can be is that boolean",
         "each operand lies in its type's range or where its clamp, extremum, selection or sum keeps it",
         Theory.EXACT,
-        "relate/ranges.py",
+        "ops/ranges.py",
     ),
     Lemma(
         "constant folding",
@@ -93,7 +93,7 @@ LEMMAS = (
         "⊕ over q ∈ ρ(p) of (⊕ e[R(q)]) = ⊕ e[R(ρ(p))]",
         "⊕ is idempotent, or no element is reached through two q, or all through equally many, which are counted",
         Theory.REASSOCIATED,
-        "relate/sums.py",
+        "ops/sums.py",
     ),
     Lemma(
         "sum of sums",
@@ -107,7 +107,7 @@ LEMMAS = (
         "Σ over k of A[a(p,k)] · B[b(p,k)] is the sum of the products A[x] · B[y] over the pairs (x, y) reached from p",
         "no pair is reached through two k",
         Theory.REASSOCIATED,
-        "relate/sums.py",
+        "ops/sums.py",
     ),
     Lemma(
         "completion",

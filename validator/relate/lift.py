@@ -132,14 +132,10 @@ def doubled(walk: Walk, piece: Piece, domain: Dom) -> Piece | None:
 
 def canonical_operand(walk: Walk, piece: Piece) -> tuple[Atom, Rel | None]:
     """An integer piece with one value becomes that constant, so that equal constants meet."""
-    atom = piece.atom
-    if atom.kind is AtomKind.CONSTANT and atom.arity == 0:
-        return atom, None
-    if atom.kind is AtomKind.INTEGER:
-        value = walk.store.constant_range(piece.rel)
-        if value is not None:
-            return walk.context.atoms.constant(atom.dtype, ("int", value[0]), str(value[0])), None
-    return atom, piece.rel
+    if piece.atom.kind is AtomKind.CONSTANT and piece.atom.arity == 0:
+        return piece.atom, None
+    found = walk.canonical(piece)
+    return found.atom, None if found.atom is not piece.atom else piece.rel
 
 
 def _defined(walk: Walk, operands: Sequence[Val]) -> Dom:

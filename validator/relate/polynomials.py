@@ -21,6 +21,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..ops.monoid import Monoid
+from ..ops.sums import counted
 from ..ops.values import gathered
 from ..read.ir import DType
 from ..relation.build import names
@@ -29,7 +30,6 @@ from .atoms import Atom, AtomKind
 from .context import Context, Definition
 from .fold import invariant_choice
 from .forms import Factors, Form, NoFormError, factors_of, matched, offsets_of, restricted, role_of
-from .sums import counted
 from .value import Piece
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Polynomials:
         """p → Σ over q ∈ rel(p) of form[q]."""
         store, pieces = self.context.store, []
         for piece in form.pieces:
-            once = counted(walk, rel, piece.rel)
+            once = counted(walk.store, rel, piece.rel)
             if once is None:
                 raise NoFormError
             outer, times = once

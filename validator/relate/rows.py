@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..ops.engine import RowOperand
+from ..ops.order_maps import row_extents, rows_defined
 from ..read.ir import TensorType
 from ..relation.build import names
 from ..relation.store import Dom, Rel
@@ -46,18 +47,15 @@ def relate_rows(
     store = walk.store
     atoms, contents, theories = [], [], []
     arity = len(walk.mesh.sizes) + len(batch)
-    domain = walk.builder.points(batch)
+    domain = rows_defined(walk, operands, batch)
     for operand in operands:
         value = _single(walk, operand.value)
-        undefined = store.set_minus(store.range(operand.read), value.domain)
-        if not store.set_empty(undefined):
-            domain = store.set_minus(domain, walk.leading(store.preimage(undefined, operand.read), arity))
         rel = store.compose(operand.read, value.pieces[0].rel)
         atom, own = canonical_operand(walk, Piece(value.pieces[0].atom, rel))
         atoms.append(atom)
         contents.append((rel if own is not None else walk.forget(rel), operand.row_rank))
         theories.append(value.theory)
-    extents = tuple(_row_extents(walk, read, arity) for read in reads)
+    extents = tuple(row_extents(store, read, arity) for read in reads)
     full_key = ("rows", key, tuple(atom.number for atom in atoms), tuple(type_.dtype for type_ in types), extents)
     rest = domain
     pieces: list[tuple[tuple[Atom, ...], Rel]] = []
@@ -81,12 +79,6 @@ def relate_rows(
         points = store.preimage(store.set_product(domain, _everything(walk, inner)), read)
         results.append(Val(type_, tuple(parts), points, theory=strongest(theories)))
     return results
-
-
-def _row_extents(walk: Walk, read: Rel, arity: int) -> Hashable:
-    """How long a result's row is along each dimension: F(row) of another length is another function."""
-    image = walk.store.range(read)
-    return tuple(walk.store.bounds(image, position) for position in range(arity, read.arity_out))
 
 
 def _single(walk: Walk, value: Val) -> Val:

@@ -8,43 +8,20 @@ element at points of the domain that no piece reaches, and no element is counted
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
-from ..ops.engine import TokenVal, TupleVal
-from ..ops.monoid import Monoid
-from ..ops.record import Theory, strongest
-from ..read.ir import TensorType
-from ..relation.store import Dom, Rel
-from .atoms import Atom, AtomKind
+from ..ops.record import strongest
+from ..ops.values import Piece, TokenVal, TupleVal, Value
+from .atoms import AtomKind
 
 __all__ = ["AnyVal", "Piece", "TokenVal", "TupleVal", "Val", "strongest"]
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One atom, read through a relation from points to its indices, counted `coefficient` times (sums only).
-
-    Values of programs count whole elements; only the forms of `polynomials.py` have fractions.
-    """
-
-    atom: Atom
-    rel: Rel
-    coefficient: int | Fraction = 1
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Val:
-    """A tensor value of either program."""
+class Val(Value):
+    """A tensor value of either program, and what else the prover knows of it."""
 
-    type: TensorType
-    pieces: tuple[Piece, ...]
-    domain: Dom
-    monoid: Monoid | None = None
-    levels: int = 0
-    """How many separate summations the value went through; 1 for a single reduce or dot."""
-    theory: Theory = Theory.EXACT
     known: np.ndarray | None = None
     """The value itself [devices or 1, *shape] where it depends on no input and is small."""
 

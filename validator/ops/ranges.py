@@ -7,18 +7,15 @@ the bounds of both sides is a known boolean. Theory: exact.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from ..read.attributes import Comparison
 from ..read.ir import TensorType
-from ..relation.store import Rel
-from .atoms import Atom, AtomKind
-from .value import Piece, Val, strongest
-
-if TYPE_CHECKING:
-    from .walk import Walk
+from ..relation.objects import Rel
+from .engine import Engine
+from .record import strongest
 
 Bounds = tuple[int, int]
 
@@ -26,27 +23,24 @@ MAX_DEPTH = 6
 """Operations that bounds are followed through."""
 
 
-def bounds_of(walk: Walk, atom: Atom, read: Rel | None, depth: int = MAX_DEPTH) -> Bounds:
+def bounds_of(engine: Engine, atom: Any, read: Rel | None, depth: int = MAX_DEPTH) -> Bounds:
     """The least and greatest value that an integer atom can have where `read` (point → its index) reads it."""
-    if atom.kind is AtomKind.INTEGER and read is not None:
-        found = walk.store.bounds(walk.store.range(read), 0)
+    if engine.is_integer(atom) and read is not None:
+        found = engine.store.bounds(engine.store.range(read), 0)
         if found is not None:
             return found
-    if atom.kind is AtomKind.CONSTANT and isinstance(atom.data, tuple):
-        return (int(atom.data[1]), int(atom.data[1]))
-    whole = walk.context.root_ranges.get(atom.number, atom.dtype.integer_range)
-    if atom.kind is not AtomKind.LIFT or depth == 0:
-        return whole
-    operation = walk.operation_of(atom)
+    number, whole = engine.number_of(atom), engine.range_of(atom)
+    if isinstance(number, int):
+        return number, number
+    operation = engine.integer_operation(atom) if depth else None
     if operation is None:
         return whole
-    name, _, reads = operation
-    operands = list(zip(atom.operands, reads, strict=True))
+    name, _, operands = operation
     if name == "stablehlo.select":
         operands = operands[1:]
     if name not in _RULES or any(not operand.dtype.is_integer for operand, _ in operands):
         return whole
-    low, high = _RULES[name](*(bounds_of(walk, operand, inner, depth - 1) for operand, inner in operands))
+    low, high = _RULES[name](*(bounds_of(engine, operand, inner, depth - 1) for operand, inner in operands))
     # a sum that leaves the type's range wraps around and can be anything
     return (low, high) if whole[0] <= low and high <= whole[1] else whole
 
@@ -97,29 +91,28 @@ _NEVER_AND_ALWAYS = {
 }
 
 
-def decided(walk: Walk, direction: Comparison, first: Val, second: Val, type_: TensorType) -> Val | None:
+def decided(engine: Engine, direction: Comparison, first: Any, second: Any, type_: TensorType) -> Any:
     """The comparison of two views of integers where bounds decide it; None where no point is decided."""
-    if direction not in _NEVER_AND_ALWAYS or not (first.is_view and second.is_view):
+    if direction not in _NEVER_AND_ALWAYS or first.monoid or second.monoid or not first.type.dtype.is_integer:
         return None
-    if first.has_guards or second.has_guards or not first.type.dtype.is_integer:
+    if any(engine.unguarded(piece.atom)[1] for piece in (*first.pieces, *second.pieces)):
         return None
-    store = walk.store
+    store = engine.store
     never, always = _NEVER_AND_ALWAYS[direction]
-    rest = store.set_meet(first.domain, second.domain)
-    pieces: list[Piece] = []
+    pieces: list[Any] = []
+    domain = store.set_minus(first.domain, first.domain)
     for mine in first.pieces:
         for other in second.pieces:
             where = store.set_meet(store.domain(mine.rel), store.domain(other.rel))
             if store.set_empty(where):
                 continue
-            a = bounds_of(walk, mine.atom, store.restrict(mine.rel, where))
-            b = bounds_of(walk, other.atom, store.restrict(other.rel, where))
-            if not (never(a, b) or always(a, b)):
-                continue
-            pieces.append(walk.constant_piece(np.bool_(always(a, b)), type_.dtype, where))
-            rest = store.set_minus(rest, where)
+            a = bounds_of(engine, mine.atom, store.restrict(mine.rel, where))
+            b = bounds_of(engine, other.atom, store.restrict(other.rel, where))
+            if never(a, b) or always(a, b):
+                pieces.append(engine.constant_piece(np.bool_(always(a, b)), type_.dtype, where))
+                domain = store.set_union(domain, where)
     if not pieces:
         return None
-    walk.context.used("bounded integer")
-    domain = store.set_minus(store.set_meet(first.domain, second.domain), rest)
-    return Val(type_, tuple(pieces), domain, theory=strongest([first.theory, second.theory]))
+    engine.used("bounded integer")
+    domain = store.set_meet(domain, store.set_meet(first.domain, second.domain))
+    return engine.value(type_, tuple(pieces), domain, theory=strongest([first.theory, second.theory]))

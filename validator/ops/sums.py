@@ -1,0 +1,139 @@
+"""Sums over relations: reductions, contractions and the collectives that combine device values.
+
+Lemma *composition of sums*: if out[p] = ⊕ over q ∈ ρ(p) of v[q] and v[q] = ⊕ over x ∈ R(q) of e[x], then
+out[p] = ⊕ over x ∈ R(ρ(p)) of e[x], provided no x is reached from one p through two q (or ⊕ is idempotent). Where v
+does not depend on a coordinate of q that ρ runs through completely, each element is counted that many times instead.
+Lemma *contraction*: Σ over k of A[a(p,k)]·B[b(p,k)] is the sum of the products A[a]·B[b] over the pairs reached from p.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from ..read.ir import TensorType
+from ..relation.build import constant, leading, names
+from ..relation.objects import Dom, Rel
+from .engine import Engine
+from .monoid import Monoid
+from .record import Theory, strongest
+
+
+def summed(engine: Engine, value: Any, rel: Rel, monoid: Monoid, type_: TensorType, steps: int) -> Any:
+    """out[p] = ⊕ over q ∈ rel(p) of value[q], None where elements are counted in ways that cannot be told.
+
+    The value is a view or a sum of the monoid; `steps` is what this adds to the levels.
+    """
+    value = engine.as_sum(value, monoid)
+    pieces: list[Any] = []
+    for piece in value.pieces:
+        found = (rel, 1) if monoid.idempotent else counted(engine.store, rel, piece.rel)
+        if found is None or (monoid is Monoid.MUL and found[1] != 1):
+            return None
+        outer, factor = found
+        factor = factor % 2 if monoid is Monoid.XOR else factor
+        if factor:
+            pieces.append(engine.piece(piece.atom, engine.store.compose(outer, piece.rel), piece.coefficient * factor))
+    domain = _complete(engine, value, rel, engine.points(type_))
+    engine.used("composition of sums")
+    merged = engine.gathered(pieces, monoid.idempotent)
+    result = engine.value(type_, merged, domain, monoid, value.levels + steps, value.theory)
+    return engine.restricted(result, domain)
+
+
+def _complete(engine: Engine, value: Any, rel: Rel, points: Dom) -> Dom:
+    """The points all of whose elements are defined; one that has none, as a window in padding, is neutral."""
+    store = engine.store
+    undefined = store.set_minus(store.range(rel), value.domain)
+    return points if store.set_empty(undefined) else store.set_minus(points, store.preimage(undefined, rel))
+
+
+def counted(store: Any, rel: Rel, inner: Rel) -> tuple[Rel, int] | None:
+    """(part of rel, factor): each element is reached once through it and counts `factor` times; None if unknown."""
+    if store.counts_once(rel, inner):
+        return rel, 1
+    factor = 1
+    for position in range(rel.arity_out):
+        reduced = _drop_coordinate(store, rel, inner, position)
+        if reduced is not None:
+            rel, count = reduced
+            factor *= count
+            if store.counts_once(rel, inner):
+                return rel, factor
+    return None
+
+
+def _drop_coordinate(store: Any, rel: Rel, inner: Rel, position: int) -> tuple[Rel, int] | None:
+    """rel with one coordinate of q fixed, if q runs through all of it and the value does not depend on it."""
+    image = store.range(rel)
+    bounds = store.bounds(image, position)
+    if bounds is None or bounds[0] == bounds[1]:
+        return None
+    low, high = bounds
+    source = names("q", rel.arity_out)
+    moved = [f"{low}" if k == position else name for k, name in enumerate(source)]
+    flatten = store.rel(f"{{[{','.join(source)}] -> [{','.join(moved)}] : {low} <= q{position} <= {high}}}")
+    # at every q that is summed over, points at which the value holds nothing included
+    if not store.equal(store.compose(store.restrict(flatten, image), inner), store.restrict(inner, image)):
+        return None
+    fixed = store.fix_range(rel, position, low)
+    if not store.equal(store.compose(fixed, store.reverse(flatten)), rel):
+        return None
+    return fixed, high - low + 1
+
+
+def contracted(
+    engine: Engine, lhs: Any, rhs: Any, reads: Sequence[tuple[Rel | None, Rel]], type_: TensorType, flavour: Hashable
+) -> Any:
+    """out[p] = Σ over k of lhs[l(p,k)] · rhs[r(p,k)] for each pair of relations (p,k) → l, (p,k) → r; both are views.
+
+    The first coordinates of (p,k) are p. Where there is no left relation (padding of a convolution) the left factor is
+    the constant zero, which is multiplied, never dropped. `flavour` is whatever else tells one way of multiplying from
+    another, such as a precision. None where a product is counted several times.
+    """
+    store, pieces = engine.store, []
+    levels, theory, domain = 1, Theory.EXACT, engine.points(type_)
+    arity = domain.arity
+    for left_read, right_read in reads:
+        inside = store.domain(right_read)
+        for value, read in ((lhs, left_read), (rhs, right_read)):
+            if read is not None:
+                undefined = store.set_minus(store.image(inside, read), value.domain)
+                if not store.set_empty(undefined):
+                    bad = store.set_meet(inside, store.preimage(undefined, read))
+                    domain = store.set_minus(domain, store.image(bad, leading(store, bad.arity, arity)))
+        if left_read is None:
+            left = [engine.piece(engine.number(lhs.type.dtype, 0), constant(store, inside))]
+        else:
+            left = _through(engine, lhs, left_read)
+        for mine in left:
+            for other in _through(engine, rhs, right_read):
+                first, second = (mine, other) if mine.atom.number <= other.atom.number else (other, mine)
+                joint = store.pair(first.rel, second.rel)
+                if store.empty(joint) or (_is_zero(engine, first.atom) and _is_zero(engine, second.atom)):
+                    levels = 2
+                    continue
+                point = store.restrict(leading(store, joint.arity_in, arity), store.domain(joint))
+                if not store.injective(store.pair(point, joint)):
+                    return None
+                if engine.vanishes(first, second):
+                    levels, theory = 2, Theory.REAL
+                else:
+                    product = engine.product(first.atom, second.atom, type_.dtype, flavour)
+                    pieces.append(engine.piece(product, store.compose(store.reverse(point), joint)))
+        engine.limit_pieces(len(pieces))
+    engine.used("contraction")
+    theory = strongest([theory, lhs.theory, rhs.theory])
+    result = engine.value(type_, engine.gathered(pieces), domain, Monoid.ADD, levels, theory)
+    return engine.restricted(result, domain)
+
+
+def _through(engine: Engine, value: Any, read: Rel) -> list[Any]:
+    composed = [engine.piece(piece.atom, engine.store.compose(read, piece.rel)) for piece in value.pieces]
+    return [engine.canonical(piece) for piece in composed if not engine.store.empty(piece.rel)]
+
+
+def _is_zero(engine: Engine, atom: Any) -> bool:
+    """Whether an atom is the constant zero, and not −0."""
+    number = engine.number_of(atom)
+    return isinstance(number, int) and number == 0
