@@ -6,9 +6,9 @@ import re
 from functools import cache
 from pathlib import Path
 
-from shardproof.validator.check.certificate import seal_of
 from shardproof.validator.ops.digest import digest
 from shardproof.validator.options import Options
+from shardproof.validator.read.certificates import seal_of
 from shardproof.validator.read.ir import Program
 from shardproof.validator.read.program import read_pair
 from shardproof.validator.read.scalars import fold_scalars

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from shardproof.validator.check.certificate import VERSION
 from shardproof.validator.check.check import check
 from shardproof.validator.check.errors import Rejection
 from shardproof.validator.ops.digest import digest
+from shardproof.validator.read.certificates import VERSION
 from shardproof.validator.read.ir import Program
 from shardproof.validator.read.scalars import fold_scalars
 from tests.relate.pairs import Tensor, program

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..check.certificate import VERSION, seal_of
 from ..check.check import check
 from ..check.errors import Rejection
 from ..ops.digest import digest
@@ -13,6 +12,7 @@ from ..ops.movement_maps import IDENTITIES, MOVES
 from ..ops.opaque_relation import CONTRACTS, Contract
 from ..ops.record import Family
 from ..ops.records import MEANINGS
+from ..read.certificates import VERSION, seal_of
 from ..read.ir import Op, Program, Region
 from ..relate.atoms import AtomKind
 from ..relate.decide import Decision

@@ -6,7 +6,7 @@ From the certificate come claims only: each is checked where it stands.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from ..ops.digest import digest
 from ..ops.manual_relation import is_inside
 from ..ops.record import Theory, strongest
 from ..ops.values import Piece, Value
+from ..read.certificates import Certificate, FormError, read_certificate
 from ..read.ir import Program, TensorType
 from ..read.scalars import fold_scalars
 from ..read.unreduced import with_sums_written_out
@@ -23,11 +24,11 @@ from ..relation.build import Builder
 from ..relation.layout import layout, mesh_for
 from ..relation.mesh import NO_DEVICES
 from ..relation.objects import Rel
-from .certificate import Frame, read_certificate
 from .equality import equal
 from .errors import Rejection
 from .relations import Relations
 from .run import Run
+from .tables import Tables
 from .terms import Kind, Terms
 
 
@@ -52,13 +53,17 @@ def check(data: bytes, name: str, before: Program, after: Program) -> Accepted:
     before, after = with_sums_written_out(fold_scalars(before), fold_scalars(after))
     rels, terms = Relations(), Terms()
     try:
-        head, *frames = read_certificate(data, name, rels, terms)
-        return _check(head, frames, partial(Run, rels, terms, {}, [], {}), before, after)
+        certificate = read_certificate(data, name)
+        tables = Tables(certificate, rels, terms)
+        return _check(certificate, partial(Run, rels, terms, {}, [], {}, tables), before, after)
+    except FormError as error:
+        raise Rejection(str(error)) from error
     except _UNFOLLOWED as error:
         raise Rejection(f"a step that cannot be followed: {type(error).__name__}: {error}") from error
 
 
-def _check(head: Mapping[str, Any], frames: Sequence[Frame], run: Any, before: Program, after: Program) -> Accepted:
+def _check(certificate: Certificate, run: Any, before: Program, after: Program) -> Accepted:
+    head = certificate.head
     mesh, programs = mesh_for(before, after), (digest(before), digest(after))
     for is_wrong, what in (
         (programs != (head["before"], head["after"]), "the certificate speaks of other programs"),
@@ -76,8 +81,10 @@ def _check(head: Mapping[str, Any], frames: Sequence[Frame], run: Any, before: P
     inner = devices if before.num_devices > 1 and not stages else None
     first: Run = run(logical, True, before.num_partitions, inner)
     second: Run = run(devices, False, after.num_partitions)
-    specified = first.program(before, _parameters(first, before, before, own=True), frames[0])
-    computed = second.program(after, _parameters(second, after if stages else before, after, own=stages), frames[1])
+    specified = first.program(before, _parameters(first, before, before, own=True), certificate.before)
+    computed = second.program(
+        after, _parameters(second, after if stages else before, after, own=stages), certificate.after
+    )
     theories = []
     for number, (want, have) in enumerate(zip(specified, computed, strict=True)):
         types = before.results[number].value.tensor, after.results[number].value.tensor

@@ -10,17 +10,15 @@ from ..command import run_command
 from ..read.errors import ReadError
 from ..report.verdict import ExitCode
 
-PROGRAM = "shardproof-check"
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit code."""
-    return run_command(PROGRAM, _run, argv)
+    return run_command("shardproof-check", _run, argv)
 
 
 def _run(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog=PROGRAM,
+        prog="shardproof-check",
         description="Checks a certificate that `validate-hlo --certificate` wrote, without the prover.",
         epilog="exit codes: 0 accepted, 1 rejected, 2 usage, 5 unreadable input, 70 a fault of the checker itself",
         allow_abbrev=False,

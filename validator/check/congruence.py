@@ -141,8 +141,6 @@ def _congruent(run: Calculus, made: Applied, operands: Sequence[RowOperand], ter
 
 def _agreeing(run: Calculus, value: Value, part: Piece, read: Rel) -> Dom:
     """Points at which a term's first operand is the value's one element."""
-    want, found = run.rels.compose(read, part.rel), run.rels.set_minus(value.domain, value.domain)
-    for piece in value.pieces:
-        if piece.atom is part.atom:
-            found = run.rels.set_union(found, run.rels.domain(run.rels.meet(piece.rel, want)))
-    return found
+    want, nowhere = run.rels.compose(read, part.rel), run.rels.set_minus(value.domain, value.domain)
+    found = [run.rels.domain(run.rels.meet(piece.rel, want)) for piece in value.pieces if piece.atom is part.atom]
+    return reduce(run.rels.set_union, found, nowhere)

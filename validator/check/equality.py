@@ -202,9 +202,7 @@ def _definition(run: Calculus, term: Term, piece: Piece, monoid: Monoid | None) 
         raise Rejection(f"{piece.atom} is taken apart")
     missing = [rels.set_minus(image, rels.domain(part.rel)) for part in parts]
     if term.kind is Kind.VIEW:
-        for one in missing:
-            image = rels.set_meet(image, one)
-        missing = [image]
+        missing = [reduce(rels.set_meet, missing, image)]
     if not all(map(rels.set_empty, missing)):
         raise Rejection(f"{term} is read where it is not defined")
     return parts

@@ -34,9 +34,7 @@ def followed(run: Run, op: Op, values: Sequence[Any]) -> list[Any]:
     initial = [run.known(value) for value in values]
     if run.is_original:
         return _specified(run, op, initial)
-    if run.step.loop is None:
-        raise Rejection("the certificate does not say how this loop relates")
-    pair, relations = run.step.loop
+    pair, relations = run.tables.loop(run.step)
     return _repeated(run, op, initial) if pair is None else _paired(run, op, initial, pair, relations)
 
 
@@ -107,7 +105,7 @@ def _through(run: Run, specified: Value, value: Value, rel: Rel) -> Theory:
 
 def _repeated(run: Run, op: Op, carried: list[Any]) -> list[Any]:
     """A loop whose condition is known before every trip is its body repeated."""
-    for number in range(0, len(run.step.frames), 2):
+    for number in range(0, len(run.step.blocks), 2):
         test = run.view(run.block(op.regions[0], number, carried)[0])
         found = {run.rels.constant_range(p.rel) if p.atom.kind is Kind.INTEGER else None for p in test.pieces}
         everywhere = run.rels.set_subset(run.points(test.type), test.domain)

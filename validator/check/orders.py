@@ -31,7 +31,7 @@ def in_order(run: Run, order: Order) -> list[Value]:
     """What is claimed of the results, each piece of which has to be made of the sequences at hand."""
     results: list[Value] = []
     for number, type_ in enumerate(order.types):
-        claim = run.step.claims.get(("result", order.first + number))
+        claim = run.tables.claim(run.step, "result", order.first + number)
         if claim is None or claim.monoid is not None:
             raise Rejection("the certificate says nothing of these elements in order")
         domain = order.sequences.domain
@@ -75,7 +75,6 @@ def _sequences(run: Run, term: Term) -> Sequences:
     """What a term is made of: so many parts are one kind of elements, read through one relation."""
     _, _, depth, width = _key(term)
     rels, letters = run.rels, []
-    taken = rels.set_minus(rels.everything(term.arity + depth), rels.everything(term.arity + depth))
     if len(term.parts) % width:
         raise Rejection(f"{term} has a part of an element")
     for start in range(0, len(term.parts), width):
@@ -83,10 +82,10 @@ def _sequences(run: Run, term: Term) -> Sequences:
         rel = group[0].rel
         if any(part.rel is not rel for part in group) or not rels.single_valued(rel):
             raise Rejection(f"{term} has elements that are read in several ways")
-        if not rels.set_empty(rels.set_meet(taken, rels.domain(rel))):
-            raise Rejection(f"{term} has several elements at one position")
-        taken = rels.set_union(taken, rels.domain(rel))
         letters.append(Letters(tuple(part.atom for part in group), rel))
+    taken = rels.disjoint([each.rel for each in letters], f"{term} has several elements at one position")
+    if not letters:
+        taken = rels.set_minus(rels.everything(term.arity + depth), rels.everything(term.arity + depth))
     return Sequences(tuple(letters), term.arity, depth, taken)
 
 

@@ -13,17 +13,18 @@ from ..ops.monoid import Monoid
 from ..ops.registry import RECORDS
 from ..ops.sums import contracted, summed
 from ..ops.values import Value
+from ..read.certificates import NO_STEP, Frame, Step
 from ..read.ir import Op, Program, Region, TensorType
 from ..read.shardings import Sharding
 from ..relation.build import Builder
 from ..relation.objects import Dom, Rel
-from .certificate import NO_STEP, Frame, Step
 from .congruence import Applied, lifted, named, rows
 from .equality import equal
 from .errors import Rejection
 from .loops import Loop, followed
 from .orders import in_order, taken_apart
 from .relations import Relations
+from .tables import Tables
 from .terms import Kind, Term, Terms, is_guarded, sum_of
 from .values import Calculus
 
@@ -38,6 +39,7 @@ class Run(Calculus):
     loops: list[Loop | None]
     """The loops of the before program in the order in which they begin; None for one that is not followed yet."""
     promised: dict[Hashable, list[frozenset[str]]]
+    tables: Tables
     builder: Builder
     is_original: bool
     num_partitions: int
@@ -108,7 +110,7 @@ class Run(Calculus):
 
     def _claimed(self, of: str, position: int, value: Any) -> Any:
         """The value as the certificate writes it, if it is that."""
-        claim = self.step.claims.get((of, position))
+        claim = self.tables.claim(self.step, of, position)
         if claim is None:
             unsaid = Rejection("the certificate says nothing of this result", self.where())
             return unsaid if isinstance(value, Applied) else value
@@ -185,8 +187,8 @@ class Run(Calculus):
     def block(self, region: Region, number: int, arguments: Sequence[Any] = ()) -> list[Any]:
         """What a block returns that is followed by the certificate's block of this number."""
         self.env.update((argument.number, value) for argument, value in zip(region.arguments, arguments, strict=False))
-        frames = self.step.frames
-        self.region(region, frames[number] if number < len(frames) else {})
+        blocks = self.step.blocks
+        self.region(region, blocks[number] if number < len(blocks) else {})
         values = [self.env[result.number] for result in region.results]
         if self.inner is not None and self.builder is self.inner:
             return [everywhere(self, self.known(value)) for value in values]
