@@ -45,6 +45,7 @@ __all__ = [
     "parse_module",
     "portable_artifact",
     "stablehlo_attributes",
+    "through_hlo",
 ]
 
 
@@ -70,6 +71,12 @@ def hlo_text_to_proto(text: str) -> bytes:
 def hlo_to_stablehlo(module_proto: bytes) -> bytes:
     """StableHLO bytecode of a serialized HloModuleProto; raises with XLA's message."""
     return _jax.mlir.hlo_to_stablehlo(module_proto)
+
+
+def through_hlo(module: ir.Module) -> bytes:
+    """StableHLO bytecode of a module that has been converted to HLO and back; raises with XLA's message."""
+    computation = _jax.mlir.mlir_module_to_xla_computation(bytecode_of(module), False, False)
+    return hlo_to_stablehlo(computation.as_serialized_hlo_module_proto())
 
 
 def is_portable_artifact(data: bytes) -> bool:

@@ -82,3 +82,18 @@ def test_loops_that_end_at_different_times_share_nothing():
 
     program = jax.jit(jax.shard_map(body, mesh=MESH, in_specs=P(), out_specs=P(), check_vma=False))
     assert shardproof.validate(program, jax.ShapeDtypeStruct((6,), "float32")).verdict is Verdict.UNSUPPORTED
+
+
+AXIS_NOT_USED: dict[str, Callable[[Any], Any]] = {
+    "argmax": lambda x: jnp.argmax(x, axis=1),
+    "argmin": lambda x: x - jnp.argmin(x, axis=1, keepdims=True),
+    "chosen row": lambda x: x[jnp.argmax(x[:, 0])] + x,
+    "sort": lambda x: jnp.sort(x, axis=1),
+}
+
+
+@pytest.mark.parametrize("name", AXIS_NOT_USED)
+def test_an_axis_that_a_region_does_not_use_makes_no_copies_differ(name: str):
+    program = jax.shard_map(AXIS_NOT_USED[name], mesh=MESH, in_specs=P("x"), out_specs=P("x"))
+    report = shardproof.validate(jax.jit(program), jax.ShapeDtypeStruct((8, 6), "float32"))
+    assert report.verdict is Verdict.PROVED, str(report)

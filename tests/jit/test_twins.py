@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import shardproof
-from shardproof import Verdict
+from shardproof import Report, Theory, Verdict
 
 from .twins import TWINS, Twin
 
@@ -44,15 +44,39 @@ def test_most_kinds_of_errors_are_there():
     assert len({twin.kind for twin in TWINS}) >= 25
 
 
-@pytest.mark.parametrize("twin", TWINS, ids=lambda twin: f"{twin.kind}-{twin.example}")
+def compared(twin: Twin, path: Path, text: str, **settings: Any) -> Report:
+    """What is said of the example with the edit, which is written to the path."""
+    path.write_text(text, encoding="utf-8")
+    right, wrong = module_of(FOLDER / f"{twin.example}.py"), module_of(path)
+    settings = getattr(right, "settings", {}) | settings
+    return shardproof.compare(right.reference, getattr(wrong, twin.function), *right.arguments, **settings)
+
+
+def lines(report: Report, path: Path) -> list[int]:
+    """Where a report points in a file: a function that is called from a line counts as the line."""
+    return [frame.line for frame in report.location.frames if frame.file == str(path)]
+
+
+def name_of(twin: Twin) -> str:
+    return f"{twin.kind}-{twin.example}"
+
+
+@pytest.mark.parametrize("twin", [twin for twin in TWINS if not twin.theory], ids=name_of)
 def test_a_twin_is_refuted_at_its_line(twin: Twin, tmp_path: Path):
     text, line = broken_text(twin)
     path = tmp_path / f"{twin.example}.py"
-    path.write_text(text, encoding="utf-8")
-    right, wrong = module_of(FOLDER / f"{twin.example}.py"), module_of(path)
-    settings: dict[str, Any] = getattr(right, "settings", {})
-    report = shardproof.compare(right.reference, getattr(wrong, twin.function), *right.arguments, **settings)
+    report = compared(twin, path, text)
     assert report.verdict is Verdict.REFUTED, str(report)
     assert report.counterexample is not None
-    # a function of the example that is called from the line counts as the line
-    assert line in [frame.line for frame in report.location.frames if frame.file == str(path)], str(report)
+    assert line in lines(report, path), str(report)
+
+
+@pytest.mark.parametrize("twin", [twin for twin in TWINS if twin.theory], ids=name_of)
+def test_an_error_of_precision_is_shown_at_its_line_and_named_by_its_theory(twin: Twin, tmp_path: Path):
+    """Rounding refutes nothing: the programs are the same over the reals, and it takes that theory to prove it."""
+    text, line = broken_text(twin)
+    path = tmp_path / f"{twin.example}.py"
+    report = compared(twin, path, text)
+    assert report.verdict is Verdict.NOT_PROVED, str(report)
+    assert line in lines(report, path), str(report)
+    assert compared(twin, path, text, theory=twin.theory).theory is Theory(twin.theory)

@@ -220,3 +220,28 @@ def test_a_gap_before_the_partitioner_is_told(jitted: Any):
     assert report.verdict is Verdict.NOT_PROVED
     assert "the partitioner alone is proved" in str(report.notes[0])
     assert validate_stages(stages, "partitioner", Options(), engine).verdict is Verdict.PROVED
+
+
+SPECIAL = ["acos", "acosh", "asinh", "bessel_i1e", "cosh", "digamma", "erf", "erfc", "erf_inv", "lgamma", "sinh"]
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_functions_that_hlo_lacks(mesh: Mesh, name: str):
+    function = getattr(jax.lax, name)
+    rows = NamedSharding(mesh, P("x"))
+    jitted = jax.jit(function, in_shardings=rows, out_shardings=rows)
+    assert shardproof.validate(jitted, struct(8, 6)).theory is Theory.EXACT
+    shifted = jax.shard_map(
+        lambda x: function(x + jax.lax.axis_index("x")), mesh=mesh, in_specs=P("x"), out_specs=P("x")
+    )
+    report = shardproof.compare(function, shifted, struct(8, 6))
+    assert report.verdict in (Verdict.REFUTED, Verdict.NOT_PROVED), str(report)
+
+
+def test_normal_numbers_of_one_key_on_every_device(mesh: Mesh):
+    def noisy(x: Any, key: Any) -> Any:
+        return x + jax.random.normal(jax.random.wrap_key_data(key), x.shape)
+
+    mapped = jax.shard_map(noisy, mesh=mesh, in_specs=(P("x"), P()), out_specs=P("x"))
+    report = shardproof.validate(jax.jit(mapped), struct(8, 6), struct(2, dtype="uint32"))
+    assert report.verdict is Verdict.PROVED, str(report)

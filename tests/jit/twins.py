@@ -19,12 +19,15 @@ class Twin:
     new: str
     at: str = ""
     function: str = "sharded"
+    theory: str = ""
+    """The theory that ignores the error, for one of precision: without it there is no proof, and nothing is refuted."""
 
 
 MLP, BATCH_NORM, ULYSSES = "tensor_parallel_mlp", "sync_batch_norm", "ulysses_attention"
 VOCABULARY, FSDP, EXPERTS = "vocabulary_parallel", "fsdp_adam", "expert_parallel"
 ATTENTION, UPDATE = "tensor_parallel_attention", "embedding_update"
 RING, HALO, PIPELINE = "ring_matmul", "halo_convolution", "pipeline"
+UNEVEN, ACCUMULATION, DROPOUT = "uneven_softmax", "gradient_accumulation", "dropout"
 
 _PRODUCT = 'jax.lax.psum(hidden @ w_out, "model") + b_out'
 _SCATTER = 'jax.lax.psum_scatter(grad, "data", tiled=True)'
@@ -33,6 +36,7 @@ _BACK = 'jax.lax.all_to_all(out, "expert", split_axis=1, concat_axis=0, tiled=Tr
 _HEADS = 'jax.lax.all_to_all(x, "seq", split_axis=1, concat_axis=0, tiled=True)'
 _SEQUENCE = 'jax.lax.all_to_all(out, "seq", split_axis=0, concat_axis=1, tiled=True)'
 _TOTAL = 'jax.lax.psum(jnp.exp(scores - top[:, None]).sum(axis=1), "vocab")'
+_SUM = "total + jax.grad(squared_error)(weights, *batch)"
 _UPDATE = "(me + direction * step) % DEVICES"
 
 TWINS = (
@@ -120,6 +124,7 @@ TWINS = (
     Twin(
         "K18", VOCABULARY, _TOTAL, "jnp.exp(scores - top[:, None]).sum(axis=1)", at="return jnp.log(total) + top - jax"
     ),
+    Twin("K19", UNEVEN, "jnp.where(there, jnp.exp(scores - top), 0)", "jnp.exp(scores - top)"),
     Twin("K20", VOCABULARY, "targets - target_start * start", "targets"),
     Twin(
         "K21",
@@ -129,6 +134,8 @@ TWINS = (
     ),
     Twin("K22", BATCH_NORM, "variance + 1e-5", "variance + 1e-6"),
     Twin("K23", PIPELINE, "        received = jax", "    received = jax", at="sent = layer("),
+    Twin("K23", ACCUMULATION, f"return {_SUM}, None", f"return jax.lax.psum({_SUM}, 'data'), None"),
+    Twin("K24", ACCUMULATION, f"return {_SUM}", f"return {_SUM[8:]}", at="return updated(weights, jax.lax.psum(total"),
     Twin(
         "K25",
         MLP,
@@ -148,6 +155,14 @@ TWINS = (
         'table.at[words - start].get(mode="promise_in_bounds", wrap_negative_indices=False), "vocab")',
         at="scores = hidden @ table.T",
     ),
+    Twin(
+        "K27",
+        ACCUMULATION,
+        'updated(weights, jax.lax.psum(total, "data"))',
+        'updated(weights, jax.lax.psum(total.astype("bfloat16"), "data").astype("float32"))',
+        theory="real",
+    ),
+    Twin("K28", DROPOUT, "jax.lax.dynamic_slice_in_dim(kept(key, BATCH), start, len(x))", "kept(key, len(x))"),
     Twin(
         "K29",
         UPDATE,

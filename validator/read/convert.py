@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,10 @@ from ..compat import ir
 from .attribute_values import AttributeReader, UnsupportedType
 from .attributes import DotDims
 from .constants import array_from_text, constant_array
+from .converted import Converted, PendingGroups
 from .errors import ReadError, ReadErrorKind
-from .groups import GroupMode, group_mode, mesh_groups
+from .expansions import Expansions
+from .groups import group_mode, mesh_groups
 from .ir import Location, Op, Parameter, Region, Result, TensorType, TupleType, Type, Value
 from .locations import LocationReader
 from .manual_calls import ManualCalls, NotAManualCall
@@ -26,6 +27,8 @@ from .shardings import Sharding, ShardingKind
 from .tiling import Mesh
 
 _RETURNS = frozenset({"func.return", "stablehlo.return", "sdy.return", "mhlo.return"})
+_SAME = {"stablehlo.dot": "stablehlo.dot_general", "mhlo.erf": "chlo.erf"}
+"""One operation by two names: the first is what the conversion from HLO writes."""
 COLLECTIVES = frozenset(
     {
         "stablehlo.all_gather",
@@ -38,31 +41,6 @@ COLLECTIVES = frozenset(
     }
 )
 """`mhlo.all_to_all` is HLO's form that takes and gives one operand for each participant."""
-
-
-@dataclass(slots=True)
-class PendingGroups:
-    """Raw participants of one collective; they become explicit when the device counts are known."""
-
-    attributes: dict[str, Any]
-    name: str
-    table: np.ndarray
-    mode: GroupMode
-    location: Location
-
-
-@dataclass(slots=True)
-class Converted:
-    """What the walk gives before the device counts are settled."""
-
-    name: str
-    parameters: list[Parameter]
-    body: Region
-    results: list[Result]
-    module_attributes: dict[str, Any]
-    pending: list[PendingGroups]
-    shardings: list[Sharding]
-    meshes: list[Mesh]
 
 
 def _attributes(op: ir.Operation) -> Any:
@@ -92,6 +70,7 @@ class Converter:
         self._pending: list[PendingGroups] = []
         self._active_calls: list[str] = []
         self._bundles: dict[ir.Value, tuple[Value, ...]] = {}
+        self._expansions = Expansions()
         self._manual_calls = ManualCalls(self._meshes, self._shardings.of_text)
         self._next = 0
         self._ops = 0
@@ -173,6 +152,9 @@ class Converter:
                 call_ = self._manual_call if is_body(callee) else self._call
                 yield from call_(op, callee, operands, ops, location)
                 continue
+            if name.startswith("chlo.") and (expanded := self._expansions.block(op)) is not None:
+                yield from self._inlined(op, expanded, operands, ops, location)
+                continue
             results: list[Value] = []
             try:
                 for result in op.results:
@@ -199,9 +181,7 @@ class Converter:
                     yield self._block(inner, inner_ops, inner_returned, call)
                     built.append(Region(arguments, tuple(inner_ops), tuple(inner_returned)))
                 regions = tuple(built)
-            if name == "stablehlo.dot":
-                name = "stablehlo.dot_general"
-            made = Op(name, operands, tuple(results), attributes, regions, location, shardings)
+            made = Op(_SAME.get(name, name), operands, tuple(results), attributes, regions, location, shardings)
             if name == "stablehlo.custom_call":
                 try:
                     made = self._manual_calls.custom_call(made)
@@ -246,11 +226,17 @@ class Converter:
     ) -> Work:
         """The callee's operations in place, with fresh values."""
         block = self._called_block(callee, location)
+        self._active_calls.append(callee)
+        yield from self._inlined(op, block, operands, ops, location)
+        self._active_calls.pop()
+
+    def _inlined(
+        self, op: ir.Operation, block: ir.Block, operands: tuple[Value, ...], ops: list[Op], location: Location
+    ) -> Work:
+        """The operations of a block in place of one operation."""
         self._values.update(zip(block.arguments, operands, strict=True))
         returned: list[Value] = []
-        self._active_calls.append(callee)
         yield self._block(block, ops, returned, location)
-        self._active_calls.pop()
         self._values.update(zip(op.results, returned, strict=True))
 
     def _manual_call(

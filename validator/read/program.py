@@ -14,7 +14,8 @@ from ..course import Course, Phase
 from . import hlo_module, hlo_text, wire
 from .aide import in_aide
 from .bytecode import check_bytecode
-from .convert import Converted, Converter
+from .convert import Converter
+from .converted import Converted
 from .errors import ReadError, ReadErrorKind
 from .files import Format, Input, identify, load
 from .groups import GroupMode, device_groups, device_pairs

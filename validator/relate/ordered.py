@@ -13,6 +13,7 @@ from ..ops.sequence_maps import Sequences, read_at, restricted_to
 from ..ops.sequence_relation import Order
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
+from .representatives import representatives
 from .sequences import matching
 from .value import AnyVal, Piece, Val
 
@@ -53,7 +54,7 @@ def relate_in_order(walk: Walk, order: Order) -> list[AnyVal]:
             if walk.store.set_empty(rest):
                 break
     if not walk.store.set_empty(rest):
-        found.append((_fresh(walk, order, rest), walk.store.identity_on(rest)))
+        found.append(_fresh(walk, order, rest))
     results: list[AnyVal] = []
     for number, type_ in enumerate(order.types):
         pieces = tuple(Piece(atoms[number], rel) for atoms, rel in found)
@@ -77,9 +78,11 @@ def taken_apart(
     return None
 
 
-def _fresh(walk: Walk, order: Order, domain: Dom) -> tuple[Atom, ...]:
-    """A new term on these batch points."""
-    made = restricted_to(walk.store, order.sequences, domain)
+def _fresh(walk: Walk, order: Order, domain: Dom) -> tuple[tuple[Atom, ...], Rel]:
+    """A new term on these batch points, those with the same sequences along a whole coordinate named by the least."""
+    own = restricted_to(walk.store, order.sequences, domain)
+    choose = representatives(walk, domain, [(letters.rel, own.depth) for letters in own.letters])
+    made = restricted_to(walk.store, own, walk.store.range(choose))
     arity, label = made.arity, walk.label()
     atoms: list[Atom] = []
     for type_ in order.types:
@@ -88,4 +91,4 @@ def _fresh(walk: Walk, order: Order, domain: Dom) -> tuple[Atom, ...]:
         walk.note_fresh(atom)
     term = OrderedTerm(tuple(atoms), made, order.unique and walk.is_original)
     walk.context.rows.setdefault(order.key, []).append(term)
-    return term.atoms
+    return term.atoms, choose

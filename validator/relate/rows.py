@@ -19,6 +19,7 @@ from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .fold import name_value
 from .lift import canonical_operand
+from .representatives import representatives
 from .value import AnyVal, Piece, Val, strongest
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def relate_rows(
             if store.set_empty(rest):
                 break
     if not store.set_empty(rest):
-        pieces.append(_fresh(walk, full_key, atoms, contents, rest, types, reads, arity))
+        pieces.append(_fresh(walk, full_key, atoms, contents, rest, types, reads))
     walk.context.used("row congruence")
     results: list[AnyVal] = []
     for number, (type_, read) in enumerate(zip(types, reads, strict=True)):
@@ -141,18 +142,10 @@ def _fresh(
     domain: Dom,
     types: Sequence[TensorType],
     reads: Sequence[Rel],
-    arity: int,
 ) -> tuple[tuple[Atom, ...], Rel]:
     """New terms on the batch points, those with the same rows along a whole coordinate named by the least."""
     store = walk.store
-    choose = store.identity_on(domain)
-    for position in range(arity):
-        bounds = store.bounds(domain, position)
-        if bounds is None or bounds[0] == bounds[1]:
-            continue
-        flatten = walk.set_coordinate(domain, position, bounds[0])
-        if flatten is not None and all(_invariant(walk, rel, flatten, row_rank) for rel, row_rank in contents):
-            choose = store.compose(choose, flatten)
+    choose = representatives(walk, domain, contents)
     kept = store.range(choose)
     made = tuple(
         walk.context.atoms.fresh(
@@ -167,10 +160,3 @@ def _fresh(
     )
     walk.context.rows.setdefault(full_key, []).append(RowTerm(made, stored, tuple(rank for _, rank in contents)))
     return made, choose
-
-
-def _invariant(walk: Walk, rel: Rel, flatten: Rel, row_rank: int) -> bool:
-    store = walk.store
-    whole = store.side_by_side(flatten, _pass(walk, row_rank))
-    own = store.restrict(rel, store.domain(whole))
-    return store.equal(store.compose(whole, rel), own)

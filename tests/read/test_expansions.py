@@ -1,0 +1,87 @@
+"""Operations of CHLO that HLO lacks are read as what XLA makes of them, and mean what JAX says they do."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shardproof.validator.evaluate.arithmetic import Native
+from shardproof.validator.evaluate.machine import Machine
+from shardproof.validator.read import read_program
+
+UNARY = {
+    "acos": np.arccos,
+    "acosh": lambda x: np.arccosh(1 + x),
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atanh": np.arctanh,
+    "cosh": np.cosh,
+    "sinh": np.sinh,
+}
+POINTS = np.array([0.05, 0.25, 0.5, 0.75, 0.95], np.float32)
+
+
+def module(operation: str, arguments: str, result: str = "tensor<5xf32>") -> str:
+    return f"""
+module @m {{
+  func.func @main({arguments}) -> {result} {{
+    %0 = {operation}
+    return %0 : {result}
+  }}
+}}"""
+
+
+def run(text: str, *inputs: np.ndarray) -> tuple[set[str], np.ndarray]:
+    program = read_program(text)
+    (result,) = Machine(program, Native()).run(program, [array[None] for array in inputs])
+    return {op.name for op in program.body.ops}, result[0]
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_what_an_operation_is_made_of_computes_it(name: str):
+    given = 1 + POINTS if name == "acosh" else POINTS
+    names, result = run(module(f"chlo.{name} %x : tensor<5xf32> -> tensor<5xf32>", "%x: tensor<5xf32>"), given)
+    assert not any(op.startswith("chlo.") for op in names)
+    np.testing.assert_allclose(result, UNARY[name](POINTS), rtol=1e-5)
+
+
+def test_functions_without_a_closed_form():
+    text = module("chlo.erf_inv %x : tensor<5xf32> -> tensor<5xf32>", "%x: tensor<5xf32>")
+    names, result = run(text, POINTS)
+    assert "stablehlo.log_plus_one" in names
+    expected = [NormalDist().inv_cdf((1 + float(point)) / 2) / 2**0.5 for point in POINTS]
+    np.testing.assert_allclose(result, expected, rtol=1e-5)
+    text = module("chlo.lgamma %x : tensor<5xf32> -> tensor<5xf32>", "%x: tensor<5xf32>")
+    _, result = run(text, np.arange(1, 6, dtype=np.float32))
+    np.testing.assert_allclose(result, np.log([1, 1, 2, 6, 24]), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("operation", "kept"),
+    [
+        ("chlo.erf %x : tensor<5xf32> -> tensor<5xf32>", "chlo.erf"),
+        ("mhlo.erf %x : tensor<5xf32>", "chlo.erf"),
+        ("chlo.square %x : tensor<5xf32> -> tensor<5xf32>", "chlo.square"),
+    ],
+)
+def test_what_hlo_has_stays_one_operation(operation: str, kept: str):
+    assert run(module(operation, "%x: tensor<5xf32>"), POINTS)[0] == {kept}
+
+
+def test_each_use_has_values_of_its_own():
+    text = """
+    module @m {
+      func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
+        %0 = chlo.asinh %x : tensor<5xf32> -> tensor<5xf32>
+        %1 = chlo.asinh %0 : tensor<5xf32> -> tensor<5xf32>
+        return %1 : tensor<5xf32>
+      }
+    }"""
+    _, result = run(text, POINTS)
+    np.testing.assert_allclose(result, np.arcsinh(np.arcsinh(POINTS)), rtol=1e-5)
+    values: list[Any] = [value.number for op in read_program(text).body.ops for value in op.results]
+    assert len(values) == len(set(values))

@@ -1,0 +1,74 @@
+"""CHLO operations that HLO does not have: what XLA makes of one when a program is handed to it.
+
+CHLO defines its operations by what they are made of, and jaxlib's own conversion to HLO writes that out. Here it does
+so for one operation at a time, so that a program as JAX wrote it and the modules that XLA dumps compute the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from .. import compat
+from ..compat import ir
+
+_KEPT = frozenset({"chlo.erf", "chlo.square", "chlo.top_k"})
+"""What HLO has an operation for, or a rule relates."""
+
+
+class Expansions:
+    """The blocks that stand for operations, each kind of operation converted once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, ir.Block | None] = {}
+        self._modules: list[ir.Module] = []
+
+    def block(self, op: ir.Operation) -> ir.Block | None:
+        """A block whose arguments are the operation's operands and which returns its results; None for all others."""
+        if not op.name.startswith("chlo.") or op.name in _KEPT or len(op.regions):
+            return None
+        types = (*(value.type for value in op.operands), *(value.type for value in op.results))
+        if any(not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape for type_ in types):
+            return None
+        key = (op.name, *types, *((name, op.attributes[name]) for name in op.attributes))
+        if key not in self._known:
+            self._known[key] = self._converted(op)
+        return self._known[key]
+
+    def _converted(self, op: ir.Operation) -> ir.Block | None:
+        alone = _alone(op)
+        try:
+            module = compat.parse_module(compat.through_hlo(alone), op.context)
+        except (RuntimeError, ValueError, ir.MLIRError):
+            return None
+        functions = [view.operation for view in module.body]
+        if len(functions) != 1 or functions[0].name != "func.func":
+            return None
+        (block,) = functions[0].regions[0].blocks
+        before, after = _types(alone), _types(module)
+        if before != after or any(view.operation.name.startswith("chlo.") for view in block):
+            return None
+        self._modules.append(module)
+        return block
+
+
+def _alone(op: ir.Operation) -> ir.Module:
+    """A module of one function that does nothing else than this operation."""
+    with op.context, ir.Location.unknown():
+        inputs, outputs = [value.type for value in op.operands], [value.type for value in op.results]
+        module = ir.Module.create()
+        attributes = {
+            "sym_name": ir.StringAttr.get("main"),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, outputs)),
+        }
+        with ir.InsertionPoint(module.body):
+            function = ir.Operation.create("func.func", attributes=attributes, regions=1)
+        block = function.regions[0].blocks.append(*inputs)
+        with ir.InsertionPoint(block):
+            given = {name: op.attributes[name] for name in op.attributes}
+            only = ir.Operation.create(op.name, results=outputs, operands=list(block.arguments), attributes=given)
+            ir.Operation.create("func.return", operands=list(only.results))
+        return module
+
+
+def _types(module: ir.Module) -> str:
+    return str(module.body.operations[0].attributes["function_type"])
