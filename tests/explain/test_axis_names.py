@@ -20,6 +20,7 @@ from shardproof.validator.read.ir import Program, Region
 from shardproof.validator.read.program import read_program
 from shardproof.validator.read.tiling import Mesh
 from shardproof.validator.report.verdict import Verdict
+from shardproof.validator.run import Source
 
 FOLDER = Path(__file__).parents[2] / "examples" / "tp_mlp"
 
@@ -116,6 +117,14 @@ ENTRY main {
 """
     assert [mesh.axes for mesh in read_program(text).meshes] == [(("data", 2), ("tensor", 4))]
     assert read_program(text.replace("'data'", "'axis_0'").replace("'tensor'", "'axis_1'")).meshes == ()
+
+
+def test_a_mesh_of_a_relation_file() -> None:
+    before, broken = _read("before"), _read("broken")
+    given = 'sdy.mesh @m = <["data"=2, "tensor"=4]>\n"shardproof.relations"() : () -> ()\n'
+    options = Options(relations=Source("relations.mlir", given.encode()))
+    report = validate.validate_programs(before, broken, options)
+    assert report.message == "a partial result is never combined across mesh axis 'tensor'"
 
 
 def test_the_mesh_that_jax_lowers_to(mesh: JaxMesh) -> None:

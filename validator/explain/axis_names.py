@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..read.ir import Program
+from ..read.relations import NO_RELATIONS, Relations
 from ..read.tiling import AxisRef, Mesh
 
 _MAX_DIGITS = 10
@@ -28,11 +29,11 @@ class _Digit:
 
 
 class GroupNames:
-    """What reports call groups of devices: by the axes of a mesh of either program, else by the devices' numbers."""
+    """What reports call groups of devices: by the axes of a mesh that the inputs name, else by the devices' numbers."""
 
-    def __init__(self, before: Program, after: Program) -> None:
+    def __init__(self, before: Program, after: Program, relations: Relations = NO_RELATIONS) -> None:
         every = list(range(after.num_devices))
-        meshes = (*after.meshes, *before.meshes)
+        meshes = (*relations.meshes, *after.meshes, *before.meshes)
         self._meshes = [_digits(mesh) for mesh in meshes if mesh.axes and sorted(mesh.order.tolist()) == every]
         self._known: dict[tuple[bytes, tuple[int, ...], bool], str] = {}
 

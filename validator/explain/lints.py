@@ -30,7 +30,7 @@ def lints(decision: Decision, before: Program, after: Program) -> tuple[Note, ..
     """The notes on a program all of whose results are proved."""
     live, _ = dependencies(after, range(len(after.results)))
     users = _users_of_gathered(after)
-    names = GroupNames(before, after)
+    names = GroupNames(before, after, decision.relations)
     found = [
         _note(kind, said(names, op), op, what)
         for op in after.body.ops

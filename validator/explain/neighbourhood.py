@@ -37,7 +37,7 @@ class _Near:
     def __init__(self, decision: Decision, before: Program, after: Program) -> None:
         self._decision = decision
         self._before = before
-        self._names = GroupNames(before, after)
+        self._names = GroupNames(before, after, decision.relations)
         self._after_ops = {value.number: op for op in _all_ops(after) for value in op.results}
         self._before_ops = {value.number: op for op in _all_ops(before) for value in op.results}
         self._before_values = {parameter.value.number: parameter.value for parameter in before.parameters}

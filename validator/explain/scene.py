@@ -78,7 +78,7 @@ class Scene:
         self.after = after
         self.result = result
         self.mesh = decision.device.mesh
-        self.names = GroupNames(before, after)
+        self.names = GroupNames(before, after, decision.relations)
         self._positions: dict[Rel, tuple[np.ndarray, np.ndarray] | None] = {}
         live, _ = dependencies(after, [result])
         self.sites: tuple[Site, ...] = tuple(site for site in _sites(after) if _makes(site.op, live))

@@ -72,6 +72,8 @@ class Relations:
     source: str
     parameters: Mapping[int, Given] = field(default_factory=dict)
     results: Mapping[int, Given] = field(default_factory=dict)
+    meshes: tuple[Mesh, ...] = ()
+    """Those that the file declares."""
 
     @property
     def shardings(self) -> list[Sharding]:
@@ -151,7 +153,7 @@ class _Reader:
             self.bind(where, key, lists.get(key), *side)
             for key, side in zip(("parameters", "results"), sides, strict=True)
         ]
-        return Relations(self.name, *bound)
+        return Relations(self.name, *bound, tuple(self.meshes.values()))
 
     def mesh(self, op: Any) -> None:
         try:
