@@ -153,7 +153,7 @@ class _Reader:
             self.bind(where, key, lists.get(key), *side)
             for key, side in zip(("parameters", "results"), sides, strict=True)
         ]
-        return Relations(self.name, *bound, tuple(self.meshes.values()))
+        return Relations(self.name, *bound, meshes=tuple(self.meshes.values()))
 
     def mesh(self, op: Any) -> None:
         try:
