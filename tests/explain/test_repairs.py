@@ -210,3 +210,50 @@ def test_a_last_op_that_is_left_out():
     assert op.name == "stablehlo.exponential"
     assert cause is Cause.MISSING_MASK
     assert facts["found"].endswith("of the before program masks them")
+
+
+LOOKED_UP = """
+  %out = "stablehlo.gather"(%a0, INDEX) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],
+    collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 2>}>
+    : (TABLE, tensor<5x1xi32>) -> tensor<5x2xf32>
+"""
+LOCAL = """
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %s = stablehlo.multiply %i, %three : tensor<i32>
+  %o = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<i32>) -> tensor<5x1xi32>
+  %low = stablehlo.constant dense<0> : tensor<5x1xi32>
+  %high = stablehlo.constant dense<11> : tensor<5x1xi32>
+  %valid = stablehlo.clamp %low, %a1, %high : tensor<5x1xi32>
+  %local = stablehlo.subtract %valid, %o : tensor<5x1xi32>
+"""
+CLAMPED = """
+  %last = stablehlo.constant dense<2> : tensor<5x1xi32>
+  %kept = stablehlo.clamp %low, %local, %last : tensor<5x1xi32>
+"""
+SUMMED = """
+  %out = "stablehlo.all_reduce"(%part) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>,
+    channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %z = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %z : tensor<f32>
+  }) : (tensor<5x2xf32>) -> tensor<5x2xf32>
+"""
+
+
+@pytest.mark.parametrize("clamped", [False, True], ids=["as it is", "clamped"])
+def test_lookups_out_of_the_range_of_a_shard_are_not_masked(clamped: bool):
+    rows = f"{{devices=[{DEVICES},1]<=[{DEVICES}]}}"
+    index, result = Tensor((5, 1), "i32"), Tensor((5, 2), "f32")
+    before = program(
+        LOOKED_UP.replace("INDEX", "%a1").replace("TABLE", "tensor<12x2xf32>"),
+        [Tensor((12, 2), "f32", rows), index],
+        result,
+        DEVICES,
+    )
+    part = LOOKED_UP.replace("%out", "%part").replace("TABLE", "tensor<3x2xf32>")
+    part = (CLAMPED if clamped else "") + part.replace("INDEX", "%kept" if clamped else "%local")
+    after = program(OWN + LOCAL + part + SUMMED, [Tensor((3, 2), "f32", rows), index], result, DEVICES)
+    found = _explained(before, after)
+    assert found.op is not None and found.op.name == "stablehlo.gather"
+    assert found.cause is not None and found.cause.cause is Cause.MISSING_MASK
+    assert found.cause.facts["found"].endswith("is out of the shard's range")

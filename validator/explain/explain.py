@@ -18,7 +18,7 @@ from ..relate.departure import EXCHANGES
 from ..relate.value import Val
 from ..relation.store import RelationLimitError
 from ..report.cause import Cause, Diagnosis
-from . import repair_collectives, repair_indices, repair_operands, repair_sums, repair_units
+from . import repair_collectives, repair_indices, repair_masks, repair_operands, repair_sums, repair_units
 from .apart import apart
 from .edits import Repair
 from .scene import Scene, Site
@@ -46,7 +46,7 @@ TIERS: tuple[tuple[Repairs, ...], ...] = (
     (repair_indices.other_start, repair_indices.positions_along, repair_indices.other_bound),
     (repair_indices.slice_moved, repair_operands.swapped, repair_operands.exchanged_carries),
     (repair_operands.too_many, repair_operands.another_constant),
-    (repair_indices.not_masked,),
+    (repair_masks.not_masked, repair_masks.out_of_range),
     (repair_collectives.other_dimension, repair_collectives.other_pairs),
     (repair_indices.positions_of_device_0,),
     (repair_indices.offset_left_out,),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from ..ops.monoid import monoid_of_region
 from ..read.attributes import Comparison
 from ..read.ir import Op, TensorType, Value
 from ..relate.value import Val
@@ -17,14 +15,10 @@ from ..report.cause import Cause, Diagnosis
 from .edits import Repair
 from .make import Maker
 from .scene import Scene, Site, is_integral
-from .slots import Slot, slots
 
 _MAX_STARTS = 16
 """Starts of a slice that are tried along one dimension."""
 _MAX_EXTENTS = 8
-_MAX_FILLS = 4
-_MAX_PREDICATES = 8
-"""Unused booleans of a program that are tried as the mask of one value."""
 
 
 def other_start(scene: Scene, site: Site) -> Iterator[Repair]:
@@ -295,78 +289,3 @@ def slice_moved(scene: Scene, site: Site) -> Iterator[Repair]:
 
 def _with(numbers: tuple[int, ...], position: int, number: int) -> tuple[int, ...]:
     return tuple(number if k == position else int(old) for k, old in enumerate(numbers))
-
-
-def not_masked(scene: Scene, site: Site) -> Iterator[Repair]:
-    """A value is masked: by where it is defined, or by a boolean that the program has and does not use."""
-    for slot in slots(scene, site):
-        if slot.value.number in scene.index_values:
-            continue
-        if slot.kind.dtype.is_bool:
-            yield from _joint(scene, slot)
-            continue
-        walk, value = scene.decision.device, scene.value(slot.value)
-        if value is None:
-            continue
-        make = Maker(site.op)
-        masks: list[tuple[Value, str]] = []
-        if not walk.store.set_equal(value.domain, walk.points(slot.kind)):
-            defined = value.domain
-            masks.append((make.mask(walk, lambda defined=defined: defined, slot.kind.shape), "padding"))
-        masks += [(mask, f"elements where '{mask.name}' is false") for mask in _predicates(scene, slot.kind.shape)]
-        fills = _fills(scene, slot) if masks else []
-        for (mask, what), (fill, rank), flipped in itertools.product(masks, fills, (False, True)):
-            inner = make.fork()
-            other = fill if isinstance(fill, Value) else inner.constant(fill, slot.kind)
-            pair = (other, slot.value) if flipped else (slot.value, other)
-            masked = inner.emit("select", (mask, *pair), slot.kind)
-            cause = Diagnosis(Cause.MISSING_MASK, {"found": what})
-            if is_integral(slot.value):
-                cause = Diagnosis(Cause.WRONG_OFFSET, {"expected": f"another index for {what}", "found": "the same"})
-            yield Repair(site.op, cause, slot.filled(inner, masked), make.given, rank=rank)
-
-
-def _fills(scene: Scene, slot: Slot) -> list[tuple[Value | float, int]]:
-    """What may stand where elements are masked away, and how unlikely it is: what nothing uses is the likeliest."""
-    there = [
-        value
-        for other in scene.definitions.values()
-        if other.order < slot.site.order and not other.path
-        for value in other.op.results
-        if value.type == slot.value.type and value.number != slot.value.number
-    ]
-    unused = [value for value in there if not scene.users(value) and not scene.returned(value)]
-    used = [value for value in reversed(there) if value not in unused and not scene.is_constant(value)]
-    return [
-        *((value, 0) for value in unused[:2]),
-        *((number, 1) for number in _neutrals(scene, slot.site.op)),
-        *((value, 2) for value in used[:_MAX_FILLS]),
-    ]
-
-
-def _joint(scene: Scene, slot: Slot) -> Iterator[Repair]:
-    """A condition that holds only together with another one."""
-    for other in _predicates(scene, slot.kind.shape):
-        if other.number != slot.value.number:
-            make = Maker(slot.site.op)
-            both = make.emit("and", (slot.value, other), slot.kind)
-            cause = Diagnosis(Cause.MISSING_MASK, {"found": f"elements where '{other.name}' is false"})
-            yield Repair(slot.site.op, cause, slot.filled(make, both))
-
-
-def _predicates(scene: Scene, shape: tuple[int, ...]) -> list[Value]:
-    values = [
-        value
-        for site in scene.definitions.values()
-        for value in site.op.results
-        if isinstance(value.type, TensorType) and value.tensor.dtype.is_bool and value.tensor.shape == shape
-    ]
-    unused = [value for value in dict.fromkeys(values) if not scene.users(value) and not scene.returned(value)]
-    return unused[:_MAX_PREDICATES]
-
-
-def _neutrals(scene: Scene, op: Op) -> list[float]:
-    """What may stand where elements are masked away."""
-    monoid = monoid_of_region(op.regions[0]) if op.regions else None
-    neutral = monoid.neutral(op.results[0].tensor.dtype) if monoid is not None and len(op.results) == 1 else 0
-    return [0.0] if not neutral else [float(neutral), 0.0]
