@@ -95,5 +95,16 @@ AXIS_NOT_USED: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", AXIS_NOT_USED)
 def test_an_axis_that_a_region_does_not_use_makes_no_copies_differ(name: str):
     program = jax.shard_map(AXIS_NOT_USED[name], mesh=MESH, in_specs=P("x"), out_specs=P("x"))
-    report = shardproof.validate(jax.jit(program), jax.ShapeDtypeStruct((8, 6), "float32"))
+    for dtype in ("float32", "int32"):
+        report = shardproof.validate(jax.jit(program), jax.ShapeDtypeStruct((8, 6), dtype))
+        assert report.verdict is Verdict.PROVED, str(report)
+
+
+def test_rows_that_are_set_at_places_known_at_run_time_on_an_axis_that_is_not_used():
+    def body(x: Any, rows: Any) -> Any:
+        return x.at[rows].set(7.0)
+
+    program = jax.shard_map(body, mesh=MESH, in_specs=(P("x"), P()), out_specs=P("x"))
+    arguments = jax.ShapeDtypeStruct((8, 6), "float32"), jax.ShapeDtypeStruct((3,), "int32")
+    report = shardproof.validate(jax.jit(program), *arguments)
     assert report.verdict is Verdict.PROVED, str(report)

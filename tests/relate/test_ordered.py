@@ -8,7 +8,7 @@ import pytest
 from shardproof.validator.evaluate.arithmetic import Native
 from shardproof.validator.evaluate.machine import Machine
 from shardproof.validator.evaluate.regions import RegionCall
-from shardproof.validator.ops.choosers import Laws, absorbs, laws_of
+from shardproof.validator.ops.choosers import Laws, absorbs, choices_of, laws_of
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.ir import Op, Program
 
@@ -196,3 +196,24 @@ def test_a_reducer_that_computes_is_refused():
     region = _reducer(adding, "f32").regions[0]
     assert laws_of(region) is None
     assert not absorbs(region, (-np.inf, 0))
+
+
+WITHOUT_NAN = ARGMAX.replace("stablehlo.or %g, %n", "stablehlo.or %g, %g").replace("or %o, %a", "or %a, %o")
+OR_EQUAL = ARGMAX.replace("compare GT, %v", "compare GE, %v")
+
+
+def test_what_a_reducer_chooses_tells_which_function_it_is():
+    """However it is written; that an integer is not itself is never so, of a float it may be."""
+
+    def chosen(text: str, dtype: str) -> str | None:
+        return choices_of(_reducer(text, dtype).regions[0])
+
+    assert chosen(ARGMAX, "i32") == chosen(WITHOUT_NAN, "i32") is not None
+    assert chosen(ARGMAX, "f32") != chosen(WITHOUT_NAN, "f32")
+    for other in (LAST_EQUAL, NOT_ASSOCIATIVE):
+        assert chosen(ARGMAX, "f32") != chosen(other, "f32")
+    assert chosen(ARGMAX, "i32") != chosen(LAST_EQUAL, "i32")
+    assert chosen(ARGMAX, "f32") != chosen(OR_EQUAL, "f32")
+    assert chosen(ARGMAX, "i32") != chosen(ARGMAX, "i64")
+    adding = ARGMAX.replace("stablehlo.select %o, %v, %w : tensor<i1>, tensor<T>", "stablehlo.add %v, %w : tensor<T>")
+    assert chosen(adding, "f32") is None

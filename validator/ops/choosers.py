@@ -8,6 +8,7 @@ holds only if both sides choose the *same* element, not merely an equal one.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 from collections.abc import Sequence
@@ -78,6 +79,25 @@ def laws_of(region: Region) -> Laws | None:
         _same(types, forth, back, by_value=False),
         _same(types, twice, first, by_value=False),
     )
+
+
+def choices_of(region: Region) -> str | None:
+    """What a reducer of tuples chooses in every case, as a digest; None where it does more than choose.
+
+    Reducers with one digest are one function, however they are written.
+    """
+    types = _types(region)
+    cases = None if types is None else _every_order(types)
+    if types is None or cases is None:
+        return None
+    try:
+        chosen = _apply(region, cases[0], cases[1])
+    except _Unknown:
+        return None
+    digest = hashlib.sha256(repr([dtype.value for dtype in types]).encode())
+    for dtype, element in zip(types, chosen, strict=True):
+        digest.update(np.ascontiguousarray(element.tags if dtype.is_float else element.values, np.int64).tobytes())
+    return digest.hexdigest()
 
 
 def absorbs(region: Region, start: Sequence[float | int]) -> bool:

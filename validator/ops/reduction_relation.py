@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from typing import Any
 
-from ..read.ir import Op, TensorType
+from ..read.ir import Op, Region, TensorType
 from ..relation.build import names
 from .annotations import ANNOTATIONS
+from .choosers import choices_of
 from .engine import Engine, RowOperand
 from .keys import region_key
 from .monoid import Monoid, monoid_of_region
@@ -28,7 +30,7 @@ def relate_reduce(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
 
 def _reduce_rows(engine: Engine, op: Op, operands: list[Any], inits: list[Any]) -> list[Any]:
     """Any reducer: equal rows in the same order, and equal starts, give equal results."""
-    key = region_key(op.regions[0], ANNOTATIONS)
+    key = _function(op.regions[0])
     if key is None:
         return engine.refuse(op, f"reducer of '{op.name}' that reads outer values")
     batch, line, row_rank = reduced_lines(engine.builder, op)
@@ -40,6 +42,11 @@ def _reduce_rows(engine: Engine, op: Op, operands: list[Any], inits: list[Any]) 
     rows.extend(RowOperand(value, engine.builder.moved(batch, []), 0) for value in inits)
     reads = [engine.builder.moved(result.tensor.shape, names("i", len(batch))) for result in op.results]
     return engine.rows((op.name, key), rows, batch, types, reads)
+
+
+def _function(region: Region) -> Hashable | None:
+    """Which function a reducer is: by what it chooses in every case, or else by how it is written."""
+    return choices_of(region) or region_key(region, ANNOTATIONS)
 
 
 def start_steps(engine: Engine, init: Any, monoid: Monoid | None) -> int | None:
@@ -76,7 +83,7 @@ def relate_reduce_window(engine: Engine, op: Op, values: list[Any]) -> list[Any]
 
 def _windows_by_place(engine: Engine, op: Op, values: list[Any], types: list[TensorType]) -> list[Any]:
     """Any reducer: windows with the same elements at the same places."""
-    region, key = op.regions[0], region_key(op.regions[0], ANNOTATIONS)
+    region, key = op.regions[0], _function(op.regions[0])
     rank, count = types[0].rank, len(values) // 2
     sizes = tuple(op.attributes["window_dimensions"])
     wide = [k for k in range(rank) if sizes[k] != 1]
