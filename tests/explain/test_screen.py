@@ -138,6 +138,19 @@ def test_nothing_is_looked_at_where_nothing_is_wrong() -> None:
     assert witnesses(_scene(0), (0,), None) == ()
 
 
+def test_what_takes_longer_than_its_proof_is_not_run_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = _scene(0, groups="[[0], [1], [2]]")
+    assert witnesses(scene, (0,), None)
+    monkeypatch.setattr("shardproof.validator.explain.witnesses._RUN_SECONDS", 0.0)
+    scene.decision = replace(scene.decision, seconds=0.0)
+    assert witnesses(scene, (0,), None) == ()
+
+
+def test_what_holds_too_many_elements_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shardproof.validator.explain.witnesses._MAX_HELD", 100)
+    assert witnesses(_scene(0, groups="[[0], [1], [2]]"), (0,), None) == ()
+
+
 @pytest.mark.parametrize("shape", [(4, 5), (5, 4)])
 def test_an_edit_of_another_shape_is_no_repair(shape: tuple[int, int]) -> None:
     scene = _scene(0, groups="[[0], [1], [2]]")

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..evaluate.arithmetic import Arithmetic, Native, Wide
 from ..evaluate.compare import Counterexample
-from ..evaluate.errors import EvaluationError
+from ..evaluate.errors import EvaluationError, OutOfTime
 from ..evaluate.given import given_layouts
 from ..evaluate.inputs import Profile, draw, extents
 from ..evaluate.layouts import Layouts
@@ -35,6 +35,8 @@ _RUN_SECONDS = 0.05
 """What takes longer to run than this, and longer than its proof took, is not looked at in numbers."""
 _OUTLIER = 4
 """How many times longer the first run alone may take."""
+_WALL_SECONDS = 5.0
+"""A run that takes longer than this, on a busy machine, is given up before it is over."""
 _MAX_HELD = 1 << 24
 """Elements, on all devices, that are held of all runs together."""
 _WIDE = 1e-6
@@ -138,7 +140,7 @@ def _found(
             least, limit = min(each.seconds for each in found), max(_RUN_SECONDS, scene.decision.seconds)
             # a single run may be slow for other reasons
             if least > limit * (1 if len(found) > 1 else _OUTLIER):
-                return ()
+                raise OutOfTime("one run takes longer than the proof did")
             found.sort(key=lambda each: (not asked & each.wrong, not each.plain, -len(each.wrong)))
             del found[count + 1 :]
         shown = bool(found) and bool(asked & found[0].wrong) and found[0].plain
@@ -173,10 +175,13 @@ def _run(
     before, after = scene.before, scene.after
     start = time.process_time()
     devices = layouts.before_devices
-    spec = Machine(devices, arithmetic, num_partitions=after.num_partitions if devices == after.num_devices else None)
+    end = time.monotonic() + _WALL_SECONDS
+    partitions = after.num_partitions if devices == after.num_devices else None
+    spec = Machine(devices, arithmetic, deadline=end, num_partitions=partitions)
     original = _kept(spec, before, layouts.to_before(inputs))
-    machine = Machine(after, arithmetic)
+    machine = Machine(after, arithmetic, deadline=end)
     device = _kept(machine, after, layouts.to_after(inputs, np.random.default_rng([seed, 0xBAD])))
+    machine.deadline = None
     if spec.undefined or spec.unordered or machine.undefined:
         return None
     seconds = time.process_time() - start
