@@ -84,11 +84,16 @@ def test_loops_that_end_at_different_times_share_nothing():
     assert shardproof.validate(program, jax.ShapeDtypeStruct((6,), "float32")).verdict is Verdict.UNSUPPORTED
 
 
+def _pooled(x: Any) -> Any:
+    return lax.reduce_window(x, -jnp.inf, lax.max, (1, 2), (1, 2), "VALID").sum()
+
+
 AXIS_NOT_USED: dict[str, Callable[[Any], Any]] = {
     "argmax": lambda x: jnp.argmax(x, axis=1),
     "argmin": lambda x: x - jnp.argmin(x, axis=1, keepdims=True),
     "chosen row": lambda x: x[jnp.argmax(x[:, 0])] + x,
     "sort": lambda x: jnp.sort(x, axis=1),
+    "gradient of a maximum over windows": lambda x: jax.grad(_pooled)(x.astype("float32")),
 }
 
 

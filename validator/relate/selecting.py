@@ -22,6 +22,7 @@ from ..read.ir import TensorType
 from ..relation.build import affine, names
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
+from .representatives import representatives
 from .sequences import matching
 from .value import Piece, Val, strongest
 
@@ -74,8 +75,10 @@ def relate_selected(
         operands = tuple(dict.fromkeys(piece.atom for value in (operand, source) for piece in value.pieces))
         atom = walk.context.atoms.fresh(AtomKind.ROWS, type_.dtype, rest.arity, operands, label=walk.label())
         walk.note_fresh(atom)
-        walk.context.rows.setdefault(key, []).append((atom, restricted_to(store, sequences, rest)))
-        pieces.append(Piece(atom, store.identity_on(rest)))
+        own = restricted_to(store, sequences, rest)
+        choose = representatives(walk, rest, [(letters.rel, own.depth) for letters in own.letters])
+        walk.context.rows.setdefault(key, []).append((atom, restricted_to(store, own, store.range(choose))))
+        pieces.append(Piece(atom, choose))
     walk.context.used("selected windows")
     return Val(type_, gathered(store, pieces), domain, theory=theory)
 
