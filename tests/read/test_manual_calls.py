@@ -202,6 +202,12 @@ REFUSED = {
         OF_HLO.replace("'b'=2], manual}, {", "'b'=2], [{}, {}]}, {"),
         "tells no manual axes",
     ),
+    "a damaged mesh": (
+        OF_HLO.replace("\"{mesh['a'=4,'b'=2], manual}\"", "\"{mesh['a'={,'b'=2], manual}\"").replace(
+            "{{mesh", "{{mosh"
+        ),
+        "tells no manual axes",
+    ),
     "a body that calls itself": (
         OF_THE_ENDS.replace("return %1 : tensor<2x4xf32>", AGAIN),
         "recursive call of ",
@@ -236,3 +242,9 @@ def test_meshes_by_name():
     assert found["mesh_0"].order.tolist() == [3]
     with pytest.raises(ValueError, match="unexpected 'junk'"):
         named_meshes('{mesh = #sdy.mesh<["a"=2]>, junk}')
+
+
+def test_a_sharding_that_is_not_understood_names_no_mesh():
+    damaged = OF_HLO.replace("\"{mesh['a'=4,'b'=2], manual}\"", "\"{mesh['a'={,'b'=2], manual}\"")
+    assert damaged != OF_HLO
+    assert region_of(read_program(damaged)).attributes["manual_axes"] == ("a", "b")

@@ -52,7 +52,11 @@ def named_in(shardings: Iterable[Sharding]) -> list[Mesh]:
             tokens = Tokens(sharding.text)
             tokens.expect("{")
             tokens.expect("mesh")
-            found[written[0]] = hlo_mesh(tokens)
+            try:
+                found[written[0]] = hlo_mesh(tokens)
+            except ValueError:
+                # a sharding that was not understood names no mesh
+                continue
     return [mesh for mesh in found.values() if not all(_MADE_UP.fullmatch(name) for name, _ in mesh.axes)]
 
 
