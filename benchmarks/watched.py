@@ -25,6 +25,8 @@ class Failure:
 
 _START_LIMIT = 120.0
 """Seconds a child may take to import what it needs."""
+_LIFE = 80
+"""Tasks of one child: what libraries keep stays with it, which after hundreds of proofs is gigabytes."""
 
 
 class _Child:
@@ -34,12 +36,14 @@ class _Child:
         self.process = multiprocessing.get_context("spawn").Process(target=_serve, args=(there, function), daemon=True)
         self.process.start()
         there.close()
+        self.given = 0
         self.task: Any = None
         self.busy = True
         self.deadline = time.monotonic() + _START_LIMIT
 
     def give(self, task: Any, limit: float) -> None:
         self.pipe.send(task)
+        self.given += 1
         self.task, self.busy, self.deadline = task, True, time.monotonic() + limit
 
     def end(self) -> None:
@@ -69,7 +73,7 @@ def run(
                     raise RuntimeError(f"a child did not start: {reply}")
                 if started:
                     yield child.task, reply
-                if isinstance(reply, Failure) and not reply.details:
+                if (isinstance(reply, Failure) and not reply.details) or child.given >= _LIFE:
                     child.end()
                     children[children.index(child)] = _Child(name)
                     continue

@@ -6,6 +6,9 @@ import math
 import os
 import time
 
+import pytest
+
+from benchmarks import watched
 from benchmarks.watched import Failure, run
 
 
@@ -31,3 +34,13 @@ def test_a_child_that_dies_fails_its_task_alone() -> None:
     for task, result in found:
         assert isinstance(result, Failure)
         assert result.reason.endswith(f"ended with code {task}")
+
+
+def test_a_child_does_not_live_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watched, "_LIFE", 3)
+    found = list(run(abs, [-1, 2, -3, 4, -5, 6, -7], limit=20))
+    assert [result for _, result in found] == [1, 2, 3, 4, 5, 6, 7]
+    started: list[int] = []
+    monkeypatch.setattr(watched._Child, "end", lambda child: started.append(child.given) or child.process.kill())
+    list(run(abs, [-1, 2, -3, 4], limit=20))
+    assert started == [3, 1]
