@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 MAX_QUESTIONS = 200
 """Terms asked about in one validation; a program that needs more has another problem than algebra."""
 
+_REGROUPED = frozenset(f"stablehlo.{name}" for name in ("add", "subtract", "multiply", "divide"))
+"""Ops of two operands that the e-graph brings into one form however they are nested."""
+
+MAX_LEAVES = 16
+"""Atoms by which two expressions without a common operand are laid over each other."""
+
 MAX_SECONDS = 8.0
 """Processor time spent in the e-graph in one validation."""
 
@@ -154,17 +160,46 @@ def _matches(walk: Walk, atom: Atom, other: Atom) -> list[Rel | None]:
     if not atom.rels or not other.rels:
         return []
     store = walk.store
-    match: Rel | None = None
-    for operand, rel in _read(atom):
-        for twin, theirs in _read(other):
-            if twin is operand:
-                part = store.compose(rel, store.reverse(theirs))
-                match = part if match is None else store.meet(match, part)
+    match = _through(walk, _read(atom), _read(other))
+    if match is None and _name(atom) in _REGROUPED and _name(other) in _REGROUPED:
+        # (a + b) + c and a + (b + c) have no operand in common
+        match = _through(walk, _leaves(walk, atom), _leaves(walk, other))
     if match is None or store.empty(match):
         return []
     if not store.single_valued(match):
         match = store.lexmin(match)
     return [match] if store.set_equal(store.domain(match), store.domain(atom.rels[0])) else []
+
+
+def _name(atom: Atom) -> str:
+    return str(atom.data[1][0][0])
+
+
+def _through(walk: Walk, mine: list[tuple[Atom, Rel]], others: list[tuple[Atom, Rel]]) -> Rel | None:
+    """How the indices of two terms go together if what both read is read at the same places; None if nothing is."""
+    store = walk.store
+    match: Rel | None = None
+    for operand, rel in mine:
+        for twin, theirs in others:
+            if twin is operand:
+                part = store.compose(rel, store.reverse(theirs))
+                match = part if match is None else store.meet(match, part)
+    return match
+
+
+def _leaves(walk: Walk, atom: Atom) -> list[tuple[Atom, Rel]]:
+    """What an expression of lifted ops is made of, and how it is read at the expression's own indices."""
+    found: list[tuple[Atom, Rel]] = []
+    stack = _read(atom)[::-1]
+    while stack and len(found) < MAX_LEAVES:
+        operand, rel = stack.pop()
+        if operand.kind is not AtomKind.LIFT:
+            found.append((operand, rel))
+        elif operand.rels:
+            stack += [(inner, walk.store.compose(rel, theirs)) for inner, theirs in _read(operand)[::-1]]
+        else:
+            stack += [(inner, rel) for inner in operand.operands if inner.arity]
+    return found
 
 
 def _root(atom: Atom) -> Atom:
