@@ -20,7 +20,6 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base
 SETTINGS = settings(derandomize=True, deadline=None, database=None, max_examples=8, suppress_health_check=SLOW)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @SETTINGS
 @given(rng=st.randoms(use_true_random=False))
