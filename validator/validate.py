@@ -22,9 +22,9 @@ from .explain.neighbourhood import frontier
 from .guard import check_proofs
 from .ops.record import Theory
 from .options import Assumption, Options
-from .read.inferred import with_inferred
+from .read.inferred import relations_for
 from .read.ir import UNKNOWN_LOCATION, Location, Program, hands_on
-from .read.relations import NO_RELATIONS, Relations, read_relations
+from .read.relations import Relations
 from .read.scalars import fold_scalars
 from .read.unreduced import with_sums_written_out
 from .relate.decide import Decision, decide
@@ -102,15 +102,11 @@ def _with_certificate(report: Report, before: Program, after: Program, decision:
     """The report with the proof as a certificate, or with a note on why there is none."""
     if report.verdict is not Verdict.PROVED:
         return report
-    reason = ""
-    if options.assumptions or options.relations is not None:
-        reason = "the verdict rests on assumptions or on a relation file, of which certificates know nothing"
-    else:
-        try:
-            return replace(report, certificate=certificate(before, after, decision))
-        except InexpressibleError as error:
-            reason = str(error)
-    return replace(report, notes=(*report.notes, Note.information(f"no certificate: {reason}")))
+    in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
+    try:
+        return replace(report, certificate=certificate(before, after, decision, in_bounds=in_bounds))
+    except InexpressibleError as error:
+        return replace(report, notes=(*report.notes, Note.information(f"no certificate: {error}")))
 
 
 def _report(
@@ -158,14 +154,9 @@ def _report(
 
 def relations_of(before: Program, after: Program, options: Options) -> tuple[Relations, tuple[str, ...]]:
     """What the options tell of the relations besides shardings, and what a report has to say of them."""
-    relations = NO_RELATIONS
-    if options.relations is not None:
-        relations = read_relations(options.relations.data, options.relations.name, before, after)
-    notes = relations.notes
-    if Assumption.RELATIONS_FROM_SHAPES in options.assumptions:
-        relations, note = with_inferred(relations, before, after)
-        notes += (note,) if note else ()
-    return relations, notes
+    source = None if options.relations is None else (options.relations.data, options.relations.name)
+    infer = Assumption.RELATIONS_FROM_SHAPES in options.assumptions
+    return relations_for(before, after, source, infer=infer)
 
 
 def _proofs(decision: Decision) -> int:

@@ -12,7 +12,7 @@ import pytest
 import shardproof
 from shardproof.validator.check.check import check
 from shardproof.validator.check.errors import Rejection
-from shardproof.validator.options import Assumption, Options
+from shardproof.validator.options import Options
 from shardproof.validator.validate import validate_programs
 
 from .pairs import FILES, certificate, pair
@@ -40,13 +40,6 @@ def test_the_text_is_what_mlir_prints(name: str):
 def test_a_certificate_of_other_programs_is_rejected():
     with pytest.raises(Rejection, match="the certificate speaks of other programs"):
         check(certificate("tp_mlp").encode(), "c", *pair("take_vocab"))
-
-
-def test_verdicts_that_rest_on_assumptions_have_no_certificate():
-    options = Options(certificate=True, assumptions=frozenset({Assumption.INDICES_IN_BOUNDS}))
-    report = validate_programs(*pair("tp_mlp"), options)
-    assert report.certificate is None
-    assert any("no certificate: the verdict rests on assumptions" in note.text for note in report.notes)
 
 
 def test_nothing_is_written_down_unless_asked_for():

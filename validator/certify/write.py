@@ -42,15 +42,17 @@ _FOLLOWED = frozenset(
 """Ops whose results follow from their operands: nothing has to be claimed of them."""
 
 
-def certificate(before: Program, after: Program, decision: Decision) -> str:
+def certificate(before: Program, after: Program, decision: Decision, *, in_bounds: bool = False) -> str:
     """The text of a certificate of a proof that was traced.
 
     Raises `InexpressibleError` where the proof has a step that certificates cannot tell, or that the checker does not
     accept: no certificate claims more than is checked.
     """
-    text = _Writing(before, after, decision).text()
+    given = decision.relations
+    assumptions = [*(["indices-in-bounds"] if in_bounds else []), *(["relations"] if given.source else [])]
+    text = _Writing(before, after, decision, assumptions).text()
     try:
-        check(text.encode(), "certificate", before, after)
+        check(text.encode(), "certificate", before, after, given, in_bounds=in_bounds)
     except Rejection as rejection:
         raise InexpressibleError(str(rejection)) from rejection
     return text
@@ -59,8 +61,8 @@ def certificate(before: Program, after: Program, decision: Decision) -> str:
 class _Writing:
     """One certificate being written."""
 
-    def __init__(self, before: Program, after: Program, decision: Decision) -> None:
-        self.programs, self.decision = (before, after), decision
+    def __init__(self, before: Program, after: Program, decision: Decision, assumptions: list[str]) -> None:
+        self.programs, self.decision, self.assumptions = (before, after), decision, assumptions
         original, device = decision.original.trace, decision.device.trace
         assert original is not None and device is not None
         self.blocks = (original.blocks[0], device.blocks[0])
@@ -86,7 +88,7 @@ class _Writing:
             "seal": "",
             "theory": weakest.value if weakest is not None else "exact",
             "results": [theory.value for theory in theories],
-            "assumptions": [],
+            "assumptions": self.assumptions,
             "mesh": list(self.decision.device.mesh.sizes),
             "before": digest(self.programs[0]),
             "after": digest(self.programs[1]),

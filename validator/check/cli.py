@@ -26,8 +26,12 @@ def _run(arguments: list[str]) -> int:
     parser.add_argument("certificate", metavar="CERT", help="the certificate")
     parser.add_argument("before", metavar="BEFORE", help="the program before partitioning")
     parser.add_argument("after", metavar="AFTER", help="the program after partitioning")
+    parser.add_argument("--relations", metavar="FILE", help="the relation file that the proof rests on")
+    parser.add_argument("--infer-relations", action="store_true", help="it rests on relations from shapes")
+    parser.add_argument("--assume-indices-in-bounds", action="store_true", help="it rests on this assumption")
     args = parser.parse_args(arguments)
     from ..read.files import load
+    from ..read.inferred import relations_for
     from ..read.program import read_pair
     from .check import check
     from .errors import Rejection
@@ -35,7 +39,9 @@ def _run(arguments: list[str]) -> int:
     try:
         data = load(args.certificate)
         before, after = read_pair(load(args.before), load(args.after), names=(args.before, args.after))
-        accepted = check(data, args.certificate, before, after)
+        source = None if args.relations is None else (load(args.relations), args.relations)
+        given, _ = relations_for(before, after, source, infer=args.infer_relations)
+        accepted = check(data, args.certificate, before, after, given, args.assume_indices_in_bounds)
     except ReadError as error:
         print(f"{error.where}: error: {' '.join(error.message.split())}", file=sys.stderr)
         return ExitCode.UNREADABLE
@@ -43,7 +49,8 @@ def _run(arguments: list[str]) -> int:
         print(f"REJECTED  {args.certificate}: {reason}")
         return ExitCode.REFUTED
     count = f"{len(accepted.theories)} output{'s' * (len(accepted.theories) != 1)}"
-    print(f"ACCEPTED ({accepted.theory.value})  {args.before} → {args.after}  {count}")
+    under = ", assuming ".join([accepted.theory.value, *accepted.assumptions])
+    print(f"ACCEPTED ({under})  {args.before} → {args.after}  {count}")
     return ExitCode.PROVED
 
 

@@ -1,24 +1,24 @@
 """Results that depend on the order of elements: a claim names a term that is made of the same elements, in that order.
 
-An order term is defined by what a function makes of a sequence of elements at each of its points, so there is nothing
-to believe in it. What an op takes, in which order, and why nothing else counts, its record says, with the lemmas
-(`ops/sequence_relation.py`). Where a result is claimed to be the term read at m(p), the elements at hand at p have to
-be the term's at m(p): each has a counterpart, all of the term's are one, and no two are out of order, unless the record
-says that order counts for nothing. Elements are the same if they are read from the same terms at the same indices,
-under the same guards. Where at most one of them is present by a promise of the before program, order counts for nothing
-either; it holds for the points of a term at which an op that makes the promise was found to be that term.
+An order term is defined by what a function makes of a sequence of elements at each of its points. What an op takes, in
+which order, and why nothing else counts, its record says, with the lemmas (`ops/sequence_relation.py`). Where a result
+is claimed to be the term read at m(p), the elements at hand at p have to be the term's at m(p): each has a counterpart,
+all of the term's are one, and no two are out of order, unless the record says that order counts for nothing. Elements
+are the same if they are read from the same terms at the same indices, under the same guards. Where at most one of them
+is present by a promise of the before program, order counts for nothing either, at those points of a term at which an
+op that makes the promise was found to be that term.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..ops.digest import rows_digest
 from ..ops.sequence_maps import Letters, Sequences, earlier, read_at
 from ..ops.sequence_relation import Order
 from ..ops.values import Value
-from ..relation.build import names, passing
+from ..relation.build import passing
 from ..relation.objects import Rel
 from .errors import Rejection
 from .terms import Kind, Term
@@ -38,12 +38,11 @@ def in_order(run: Run, order: Order) -> list[Value]:
         run.covered(claim.pieces, domain)
         value = run.restricted(Value(type_, claim.pieces, domain, theory=order.theory), domain)
         for piece in value.pieces:
-            if piece.atom.kind is not Kind.ORDER or piece.atom.dtype is not type_.dtype:
-                raise Rejection(f"{piece.atom} is no order of elements")
-            if _key(piece.atom)[:2] != (_function(order.key), number):
-                raise Rejection(f"{piece.atom} is another function of elements in order")
+            atom, key = piece.atom, (rows_digest(order.key, (), ()), number)
+            if (atom.kind, atom.dtype, atom.key[:2]) != (Kind.ORDER, type_.dtype, key):
+                raise Rejection(f"{atom} is another function of elements in order")
             free = run.is_established(piece) if order.any_order is None else order.any_order
-            _check_same(run, order, _sequences(run, piece.atom), piece.rel, free)
+            _check_same(run, order, _sequences(run, atom), piece.rel, free)
             if order.unique and run.is_original:
                 run.establish(piece)
         results.append(value)
@@ -52,28 +51,17 @@ def in_order(run: Run, order: Order) -> list[Value]:
 
 def taken_apart(run: Run, key: Hashable, atoms: Sequence[Term], rels: Sequence[Rel], depth: int) -> Sequences | None:
     """The sequences of elements that are all results of one term of this function, read at one place."""
-    first, function = atoms[0], _function(key)
-    for number, atom in enumerate(atoms):
-        if atom.kind is not Kind.ORDER or atom.parts != first.parts or not run.rels.equal(rels[0], rels[number]):
-            return None
-        if _key(atom) != (function, number, *_key(first)[2:]):
+    first, function = atoms[0], rows_digest(key, (), ())
+    for number, (atom, rel) in enumerate(zip(atoms, rels, strict=True)):
+        told = function, number, *(first.key[2:] if first.kind is Kind.ORDER else ())
+        if (atom.kind, atom.key, atom.parts) != (Kind.ORDER, told, first.parts) or not run.rels.equal(rels[0], rel):
             return None
     return read_at(run.rels, _sequences(run, first), rels[0])
 
 
-def _key(term: Term) -> tuple[Any, ...]:
-    """The function, which of its results, the coordinates of positions, and the terms that one element is read from."""
-    assert isinstance(term.key, tuple)
-    return term.key
-
-
-def _function(key: Hashable) -> str:
-    return rows_digest(key, (), ())
-
-
 def _sequences(run: Run, term: Term) -> Sequences:
-    """What a term is made of: so many parts are one kind of elements, read through one relation."""
-    _, _, depth, width = _key(term)
+    """What a term is made of: `width` parts are one kind of elements, read through one relation."""
+    _, _, depth, width = term.key
     rels, letters = run.rels, []
     if len(term.parts) % width:
         raise Rejection(f"{term} has a part of an element")
@@ -84,8 +72,6 @@ def _sequences(run: Run, term: Term) -> Sequences:
             raise Rejection(f"{term} has elements that are read in several ways")
         letters.append(Letters(tuple(part.atom for part in group), rel))
     taken = rels.disjoint([each.rel for each in letters], f"{term} has several elements at one position")
-    if not letters:
-        taken = rels.set_minus(rels.everything(term.arity + depth), rels.everything(term.arity + depth))
     return Sequences(tuple(letters), term.arity, depth, taken)
 
 
@@ -94,8 +80,7 @@ def _check_same(run: Run, order: Order, other: Sequences, match: Rel, free: bool
     rels, mine = run.rels, order.sequences
     here = rels.set_product(rels.domain(match), rels.everything(mine.depth))
     lead = rels.restrict(run.leading_map(mine.arity + mine.depth, mine.arity), here)
-    p, t = names("p", lead.arity_in), names("t", other.depth)
-    at = rels.pair(rels.compose(lead, match), rels.rel(f"{{[{','.join(p)}] -> [{','.join(t)}]}}"))
+    at = rels.compose(rels.compose(lead, match), rels.reverse(run.leading_map(other.arity + other.depth, other.arity)))
     if order.in_place:
         at = rels.meet(at, rels.side_by_side(match, passing(run.store, mine.depth)))
     # (p, position) → the positions at match(p) of the same element

@@ -40,6 +40,7 @@ class Run(Calculus):
     """The loops of the before program in the order in which they begin; None for one that is not followed yet."""
     promised: dict[Hashable, list[frozenset[str]]]
     tables: Tables
+    excluded: dict[Term, Dom] | None
     builder: Builder
     is_original: bool
     num_partitions: int

@@ -67,6 +67,8 @@ class Engine(ABC):
     num_partitions: int
     expansions: dict[Any, Any]
     """What atoms were found to be as guarded integers, at this place of the program."""
+    excluded: dict[Any, Dom] | None
+    """Elements and values (x…, t) of unknown integers that the assumption indices-in-bounds rules out, if made."""
     env: dict[int, Any]
     shardings: dict[int, Sharding | None]
 
@@ -178,14 +180,6 @@ class Engine(ABC):
     @abstractmethod
     def range_of(self, atom: Any) -> tuple[int, int]:
         """What is known of an unknown integer at this place of the program."""
-
-    def excluded(self, atom: Any) -> Dom | None:
-        """Elements and values (x…, t) of an unknown integer that an assumption rules out."""
-        return None
-
-    def assume_within(self, index: Any, low: int, high: int) -> bool:
-        """Whether an assumption says something new of an index of the original that is read within bounds."""
-        return False
 
     # what needs more than relations ---------------------------------------------------------------------------------
 

@@ -65,10 +65,10 @@ def _root(engine: Engine, atom: Any) -> Any:
     low, high = engine.range_of(atom)
     inner = ",".join(["t", *index, "t"])
     rel = store.rel(f"{{[{','.join(index)}] -> [{inner}] : {low} <= t <= {high}}}")
-    excluded = engine.excluded(atom)
-    if excluded is not None:
-        allowed = store.set_minus(store.everything(atom.arity + 1), excluded)
-        rel = store.restrict_range(rel, store.set_product(store.everything(1), allowed))
+    ruled_out = (engine.excluded or {}).get(atom)
+    if ruled_out is not None:
+        left = store.set_minus(store.everything(atom.arity + 1), ruled_out)
+        rel = store.restrict_range(rel, store.set_product(store.everything(1), left))
     return engine.piece(engine.guard(engine.integer(atom.dtype), (atom,)), rel)
 
 
@@ -191,11 +191,57 @@ def _slots(prefix: str, guards: Sequence[Any]) -> list[list[str]]:
 def index_joints(engine: Engine, indices: Sequence[Any], limits: Sequence[int], points: Dom) -> list[Guarded]:
     """All combinations of the pieces of index values, p → (n1, …, nk, guards); each is read within its limit."""
     forms = [index_form(engine, value) for value in indices]
-    changed = [engine.assume_within(form, 0, max(limit, 0)) for form, limit in zip(forms, limits, strict=True)]
+    changed = [_assume_within(engine, form, max(limit, 0)) for form, limit in zip(forms, limits, strict=True)]
     if any(changed):
         engine.used("indices in bounds")
         forms = [index_form(engine, value) for value in indices]
     return joint_indices(engine, forms, points)
+
+
+def _assume_within(engine: Engine, index: Any, high: int) -> bool:
+    """Assume that an index of the original lies between 0 and `high`; True if that says something new of an unknown.
+
+    Assumption *indices-in-bounds*: values of an unknown integer that put the index outside are excluded inputs.
+    """
+    store, excluded, changed = engine.store, engine.excluded, False
+    if excluded is None or not engine.is_original:
+        return False
+    for piece in index.pieces:
+        guards, count, rel = split_guarded(engine, piece)
+        if len(guards) != 1 or count != 1:
+            continue
+        outside = store.dom(f"{{[n] : n < 0 or n > {high}}}")
+        out = store.restrict_range(rel, store.set_product(outside, store.everything(rel.arity_out - 1)))
+        element = store.project_out(out, 0, 1)
+        if store.empty(element):
+            continue
+        known, found = excluded.get(guards[0]), store.range(element)
+        merged = found if known is None else store.set_union(known, found)
+        if known is None or not store.set_equal(known, merged):
+            excluded[guards[0]] = merged
+            engine.expansions.clear()
+            changed = True
+    return changed
+
+
+def allowed(engine: Engine, value: Any) -> Any:
+    """The value under the assumptions on unknown indices: what is read at excluded values of one is left out."""
+    excluded, store = engine.excluded, engine.store
+    if not excluded:
+        return value
+    pieces = []
+    for piece in value.pieces:
+        guards, position, rel = split_guarded(engine, piece)
+        for guard in guards:
+            width = guard.arity + 1
+            if guard in excluded:
+                before, after = store.everything(position), store.everything(rel.arity_out - position - width)
+                out = store.set_product(store.set_product(before, excluded[guard]), after)
+                rel = store.minus(rel, store.restrict_range(rel, out))
+            position += width
+        if not store.empty(rel):
+            pieces.append(engine.piece(piece.atom, rel, piece.coefficient))
+    return engine.value(value.type, tuple(pieces), value.domain, value.monoid, value.levels, value.theory)
 
 
 def joint_indices(engine: Engine, parts: Sequence[Any], domain: Dom) -> list[Guarded]:

@@ -9,10 +9,24 @@ import numpy as np
 
 from .errors import ReadError, ReadErrorKind
 from .ir import Parameter, Program, Result
-from .relations import Given, Relations
+from .relations import NO_RELATIONS, Given, Relations, read_relations
 from .sharding_forms import tiled
 
 SOURCE = "<shapes>"
+
+
+def relations_for(
+    before: Program, after: Program, source: tuple[bytes, str] | None, *, infer: bool
+) -> tuple[Relations, tuple[str, ...]]:
+    """The relations of a file (content and name) and of shapes, and what a report has to say of them.
+
+    Raises `ReadError` for what does not fit the programs.
+    """
+    relations = NO_RELATIONS if source is None else read_relations(*source, before, after)
+    if not infer:
+        return relations, relations.notes
+    inferred, note = with_inferred(relations, before, after)
+    return inferred, (*relations.notes, *([note] if note else []))
 
 
 def with_inferred(relations: Relations, before: Program, after: Program) -> tuple[Relations, str]:

@@ -67,7 +67,7 @@ class Context:
     """By logical and local shape: the layouts that parameters and results have, as guesses for other values."""
     loops: list[tuple[Any, dict[int, tuple[int, int]]]] = field(default_factory=list)
     """The original's loops in program order, each with the ranges its counters have inside the body."""
-    excluded: dict[int, Dom] = field(default_factory=dict)
+    excluded: dict[Atom, Dom] = field(default_factory=dict)
     """By atom number: the elements and values (x…, t) that an assumption on the inputs rules out."""
     root_ranges: dict[int, tuple[int, int]] = field(default_factory=dict)
     """By atom number: what an unknown integer is known to lie in, at this place of the walk."""

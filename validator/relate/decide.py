@@ -15,8 +15,8 @@ from ..read.ir import Op, Program
 from ..read.relations import NO_RELATIONS, Given, Relations
 from ..read.shardings import Sharding
 from ..relation.build import Builder
-from ..relation.given import device_vectors, given_relation
-from ..relation.layout import layout, mesh_for
+from ..relation.given import device_vectors, stated_relation
+from ..relation.layout import mesh_for
 from ..relation.mesh import NO_DEVICES
 from ..relation.store import Rel, RelationLimitError
 from .atoms import Atom, AtomKind
@@ -304,9 +304,7 @@ def _layout(
     whole: bool = False,
 ) -> Rel | str:
     try:
-        if given is not None:
-            return given_relation(device.builder, given, shape, local, whole=whole)
-        return layout(device.builder, shape, sharding, local)
+        return stated_relation(device.builder, sharding, given, shape, local, whole=whole)
     except RelationLimitError:
         return "a sharding whose device order is too irregular"
 

@@ -135,8 +135,9 @@ class Prover(Engine):
     def range_of(self, atom: Atom) -> tuple[int, int]:
         return self.context.root_ranges.get(atom.number, atom.dtype.integer_range)
 
-    def excluded(self, atom: Atom) -> Dom | None:
-        return self.context.excluded.get(atom.number)
+    @property
+    def excluded(self) -> dict[Atom, Dom] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.context.excluded if self.context.assume_in_bounds else None
 
     # what needs more than relations ---------------------------------------------------------------------------------
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..ops.guarded import split_guarded
+from ..ops.guarded import allowed
 from ..ops.record import Theory
 from ..ops.values import as_sum, gathered, read_through
 from ..relation.store import Dom, Rel
 from .atoms import Atom
 from .fold import resolve
-from .value import Piece, Val, strongest
+from .value import Val, strongest
 
 if TYPE_CHECKING:
     from .walk import Walk
@@ -68,7 +68,7 @@ def _compare(device: Walk, expected: Val, actual: Val, demanded: Rel) -> Compari
         wanted = as_sum(device, wanted, actual.monoid)
         if actual.levels > 0 and not actual.monoid.reorders_exactly(actual.type.dtype):
             theory = strongest([theory, Theory.REASSOCIATED])
-    wanted, actual = (_allowed(device, value) for value in (wanted, actual))
+    wanted, actual = (allowed(device, value) for value in (wanted, actual))
     want = {(piece.atom.number, piece.coefficient): piece for piece in gathered(store, wanted.pieces)}
     have = {(piece.atom.number, piece.coefficient): piece for piece in gathered(store, actual.pieces)}
     differing: Dom | None = None
@@ -101,24 +101,3 @@ def _total(walk: Walk, value: Val, points: Dom) -> bool:
     for piece in value.pieces:
         rest = store.set_minus(rest, store.domain(piece.rel))
     return store.set_empty(rest)
-
-
-def _allowed(walk: Walk, value: Val) -> Val:
-    """The value under the assumptions on unknown indices: what is read at excluded values of one is left out."""
-    excluded, store = walk.context.excluded, walk.store
-    if not excluded or not value.has_guards:
-        return value
-    pieces = []
-    for piece in value.pieces:
-        guards, count, rel = split_guarded(walk, piece)
-        position = count
-        for guard in guards:
-            width = guard.arity + 1
-            if guard.number in excluded:
-                before, after = store.everything(position), store.everything(rel.arity_out - position - width)
-                out = store.set_product(store.set_product(before, excluded[guard.number]), after)
-                rel = store.minus(rel, store.restrict_range(rel, out))
-            position += width
-        if not store.empty(rel):
-            pieces.append(Piece(piece.atom, rel, piece.coefficient))
-    return Val(value.type, tuple(pieces), value.domain, value.monoid, value.levels, value.theory)

@@ -17,7 +17,6 @@ from ..evaluate.arithmetic import Native
 from ..evaluate.machine import Machine
 from ..evaluate.numbers import STORAGE
 from ..ops.devices import DEVICE_NUMBERS
-from ..ops.guarded import split_guarded
 from ..ops.integers import exact_integers
 from ..ops.keys import frozen_attributes
 from ..ops.manual_relation import enters, lifted
@@ -202,31 +201,6 @@ class Walk(Prover):
             place = position
             reads.append(atom.rels[place] if atom.rels else None)
         return name, dict(attributes), reads
-
-    def assume_within(self, index: Val, low: int, high: int) -> bool:
-        """Assume that an index of the original lies in a range; True if that says something new of an unknown.
-
-        Assumption *indices-in-bounds*: values of an unknown integer that put the index outside are excluded inputs.
-        """
-        if not self.context.assume_in_bounds or not self.is_original:
-            return False
-        store, changed = self.store, False
-        for piece in index.pieces:
-            guards, count, rel = split_guarded(self, piece)
-            if len(guards) != 1 or count != 1:
-                continue
-            outside = store.dom(f"{{[n] : n < {low} or n > {high}}}")
-            element = store.project_out(store.restrict_first(rel, outside), 0, 1)
-            if store.empty(element):
-                continue
-            excluded = store.range(element)
-            known = self.context.excluded.get(guards[0].number)
-            merged = excluded if known is None else store.set_union(known, excluded)
-            if known is None or not store.set_equal(known, merged):
-                self.context.excluded[guards[0].number] = merged
-                self.context.expansions.clear()
-                changed = True
-        return changed
 
     # closing and settling -------------------------------------------------------------------------------------------
 

@@ -52,6 +52,21 @@ def given_relation(
     return rel
 
 
+def stated_relation(
+    builder: Builder,
+    sharding: Sharding | None,
+    given: Given | None,
+    shape: tuple[int, ...],
+    local: tuple[int, ...],
+    *,
+    whole: bool,
+) -> Rel | str:
+    """What is given by hand of a parameter or result, else what its sharding says; `whole` as in `given_relation`."""
+    if given is not None:
+        return given_relation(builder, given, shape, local, whole=whole)
+    return layout(builder, shape, sharding, local)
+
+
 def device_vectors(relations: Relations, count: int) -> list[np.ndarray]:
     """What the given relations compute of the device's number before rounding: where its digits are worth cutting."""
     devices = np.arange(count, dtype=np.int64)

@@ -1,0 +1,33 @@
+"""Every lemma has a certificate of its example, or is known to have none; of its wrong twin there is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardproof.validator.check.check import check
+from shardproof.validator.check.errors import Rejection
+from shardproof.validator.options import Assumption, Options
+from shardproof.validator.validate import validate_programs
+from tests.relate.lemma_examples import EXAMPLES
+
+from .pairs import about
+
+UNTOLD = {"e-graph": "", "sums of products": "", "attained maximum": "", "selected windows": "", "zero product": ""}
+"""Lemmas of which certificates have no words, and what the note says."""
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_certificate_of_every_lemma(name: str):
+    example = EXAMPLES[name]
+    before, after, broken = example.before(), example.after(), example.broken()
+    assumptions = frozenset({Assumption.INDICES_IN_BOUNDS} if example.assume_in_bounds else ())
+    report = validate_programs(before, after, Options(example.accepted, assumptions, certificate=True))
+    if name in UNTOLD:
+        assert report.certificate is None
+        assert any(note.text.startswith(f"no certificate: {UNTOLD[name]}") for note in report.notes)
+        return
+    assert report.certificate is not None, [note.text for note in report.notes]
+    with pytest.raises(Rejection):
+        check(
+            about(report.certificate, after, broken).encode(), "c", before, broken, in_bounds=example.assume_in_bounds
+        )
