@@ -50,10 +50,8 @@ def test_an_assumption_that_is_not_made_is_not_given_for_nothing():
         check(plain("tp_mlp").encode(), "c", *pair("tp_mlp"), in_bounds=True)
 
 
-RELATIONS = """"shardproof.relations"() {
-  parameters = [affine_map<(d, i) -> (i * 2 + d)>], results = [affine_map<(d, i) -> (i * 2 + d)>]
-} : () -> ()
-"""
+SECOND, HALF = "affine_map<(d, i) -> (i * 2 + d)>", "affine_map<(d, i) -> (d * 4 + i)>"
+RELATIONS = f'"shardproof.relations"() {{parameters = [{SECOND}], results = [{SECOND}]}} : () -> ()\n'
 """Every second element, which no sharding tells."""
 
 
@@ -94,7 +92,7 @@ def test_relations_have_to_be_given_to_both(tmp_path):
     assert bare.returncode == 1
     assert "assumes ['relations'], and given is []" in bare.stdout
     # under other relations it is no proof of what they say of the result
-    Path(relations).write_text(RELATIONS.replace("results = [affine_map<(d, i) -> (i * 2 + d)>]", "results = [0]"))
+    Path(relations).write_text(RELATIONS.replace(f"results = [{SECOND}]", f"results = [{HALF}]"))
     other = _run(CHECK, proof, before, after, "--relations", relations)
     assert other.returncode == 1, other.stdout
     assert "holds other elements" in other.stdout
