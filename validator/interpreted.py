@@ -6,6 +6,7 @@ devices.
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
 from collections.abc import Iterator
@@ -50,6 +51,8 @@ def interpreted(run: ReplicaRun, seconds: float) -> tuple[Any, Any]:
             os.dup2(said.fileno(), 2)
             try:
                 yield "values", tuple(_element(side, run.result) for side in (run.before, run.after))
+            except NotRunnableError as error:
+                yield "failed", str(error)
             except (ir.MLIRError, RuntimeError, ValueError, TypeError, AttributeError) as error:
                 yield "failed", f"{type(error).__name__}: {error}".splitlines()[0]
 
@@ -76,6 +79,7 @@ def _element(side: Side, result: int) -> Any:
     with compat.interpreter_context() as context, ir.Location.unknown():
         module = compat.parse_module(side.module, context)
         symbols = ir.SymbolTable(module.operation)
+        _tell_apart(module)
         program = symbols["main"]
         kinds: Any = ir.FunctionType(ir.TypeAttr(program.attributes["function_type"]).value)
         symbols.set_symbol_name(program, _PROGRAM)
@@ -88,6 +92,46 @@ def _element(side: Side, result: int) -> Any:
         ]
         parts = [np.asarray(part).item() for part in compat.interpret(module, arguments)]
     return complex(*parts) if len(parts) == 2 else parts[0]
+
+
+def _tell_apart(module: ir.Module) -> None:
+    """Gives each collective a channel of its own, and makes the devices partitions of one replica.
+
+    The interpreter knows collectives by their channel and group only: a device that is ahead would meet the others in
+    an earlier one. For the same reason none may run more than once.
+    """
+    numbers = itertools.count(1)
+    for function in module.body.operations:
+        outermost: set[ir.Operation] = set()
+        if ir.StringAttr(function.attributes["sym_name"]).value == "main":
+            outermost.update(view.operation for view in function.operation.regions[0].blocks[0].operations)
+        for op in list(_inside(function.operation)):
+            if op.name == "stablehlo.replica_id":
+                with ir.InsertionPoint(op):
+                    number = ir.Operation.create("stablehlo.partition_id", results=[op.results[0].type])
+                op.results[0].replace_all_uses_with(number.results[0])
+                op.erase()
+            elif "replica_groups" in op.attributes or "source_target_pairs" in op.attributes:
+                if op not in outermost:
+                    raise NotRunnableError("a collective in a loop, branch or function, whose runs it would mix up")
+                handle = f"#stablehlo.channel_handle<handle = {next(numbers)}, type = 1>"
+                op.attributes["channel_handle"] = ir.Attribute.parse(handle)
+                if op.name in _BY_GLOBAL_IDS:
+                    op.attributes["use_global_device_ids"] = ir.UnitAttr.get()
+
+
+_BY_GLOBAL_IDS = frozenset({"stablehlo.all_gather", "stablehlo.all_reduce", "stablehlo.reduce_scatter"})
+
+
+def _inside(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The op and all ops in its regions."""
+    pending = [op]
+    while pending:
+        current = pending.pop()
+        yield current
+        for region in current.regions:
+            for block in region.blocks:
+                pending.extend(view.operation for view in block)
 
 
 def _main(kinds: Any, side: Side, result: int) -> str:
@@ -105,7 +149,7 @@ def _main(kinds: Any, side: Side, result: int) -> str:
         results=", ".join(results),
         count=side.replicas * len(outputs),
         passed=", ".join(names),
-        programs=", ".join([f"[@{_PROGRAM}]"] * side.replicas),
+        programs="[" + ", ".join([f"@{_PROGRAM}"] * side.replicas) + "]",
         types=", ".join(inputs * side.replicas),
         returned=", ".join(outputs * side.replicas),
         picked=picked,

@@ -210,6 +210,76 @@ def test_an_op_that_xla_has_no_code_for():
     assert "collective-broadcast" in report.confirmation.reason
 
 
+TWICE_BEFORE = """
+module @m attributes {mhlo.num_partitions = 2 : i32} {
+  func.func public @main(%x: tensor<6xf32> {mhlo.sharding = "{devices=[2]<=[2]}"})
+      -> (tensor<6xf32> {mhlo.sharding = "{replicated}"}) {
+    %two = stablehlo.constant dense<2.0> : tensor<6xf32>
+    %s = stablehlo.multiply %x, %two : tensor<6xf32>
+    return %s : tensor<6xf32>
+  }
+}"""
+
+GATHERED = """
+    %g = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}>
+      : (tensor<3xf32>) -> tensor<6xf32>
+    %h = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}>
+      : (tensor<3xf32>) -> tensor<6xf32>
+    %s = stablehlo.add %g, %h : tensor<6xf32>"""
+
+LOOPED = f"""
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %none = stablehlo.constant dense<0.0> : tensor<6xf32>
+    %i:2 = stablehlo.while(%n = %zero, %a = %none) : tensor<i32>, tensor<6xf32>
+      cond {{
+        %two = stablehlo.constant dense<2> : tensor<i32>
+        %c = stablehlo.compare LT, %n, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      }} do {{
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %m = stablehlo.add %n, %one : tensor<i32>{GATHERED.replace("%s", "%t")}
+        stablehlo.return %m, %t : tensor<i32>, tensor<6xf32>
+      }}
+    %s = stablehlo.add %i#1, %none : tensor<6xf32>"""
+
+
+def _twice(body: str) -> Source:
+    text = f"""
+module @m attributes {{mhlo.num_partitions = 2 : i32}} {{
+  func.func public @main(%x: tensor<3xf32> {{mhlo.sharding = "{{devices=[2]<=[2]}}"}})
+      -> (tensor<6xf32> {{mhlo.sharding = "{{replicated}}"}}) {{{body}
+    return %s : tensor<6xf32>
+  }}
+}}"""
+    return Source("twice.mlir", text.encode())
+
+
+@pytest.mark.usefixtures("no_xla")
+@pytest.mark.skipif(compat.interpreted_devices() < 2, reason="the interpreter waits for one processor a device")
+def test_collectives_of_one_channel_do_not_meet():
+    before, after = Source("before.mlir", TWICE_BEFORE.encode()), _twice(GATHERED)
+    refuted = validate_here(before, after, Options())
+    assert refuted.counterexample is not None
+    for _ in range(10):
+        report = confirmed(refuted, before, after, ASK, PATIENCE)
+        assert report.confirmation == Confirmation(
+            (Evaluator.REFERENCE, Evaluator.STABLEHLO), "XLA took more than 10 s"
+        )
+
+
+@pytest.mark.usefixtures("no_xla")
+@pytest.mark.skipif(compat.interpreted_devices() < 2, reason="the interpreter waits for one processor a device")
+def test_collectives_in_a_loop_are_left_alone():
+    before, after = Source("before.mlir", TWICE_BEFORE.encode()), _twice(LOOPED)
+    refuted = validate_here(before, after, Options())
+    assert refuted.verdict is Verdict.REFUTED
+    report = confirmed(refuted, before, after, ASK, PATIENCE)
+    assert report.confirmation is not None and report.confirmation.evaluators == (Evaluator.REFERENCE,)
+    assert report.confirmation.reason.endswith("a collective in a loop, branch or function, whose runs it would mix up")
+
+
 @pytest.mark.skipif(compat.interpreted_devices() < 80, reason="this jaxlib's interpreter needs a processor a device")
 def test_the_interpreter_has_more_devices_than_xla():
     before, wrong = _of(_sum(80), "f32"), _of(_summing(80, "maximum"), "f32")
