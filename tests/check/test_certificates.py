@@ -11,6 +11,7 @@ import pytest
 
 import shardproof
 from shardproof.validator.check.check import check
+from shardproof.validator.check.cli import main
 from shardproof.validator.check.errors import Rejection
 from shardproof.validator.options import Options
 from shardproof.validator.validate import validate_programs
@@ -116,6 +117,26 @@ def test_the_command(tmp_path):
     assert unreadable.returncode == 5
     assert unreadable.stderr.startswith(f"{path}: error: is no MLIR text: ")
     assert run_check(str(path), before).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, "shardproof-check: interrupted\n"),
+        (BrokenPipeError(), 141, ""),
+        (RuntimeError("a fault"), 70, "shardproof-check: internal error:\n"),
+    ],
+)
+def test_what_keeps_the_command_from_its_end(raised, code, said, monkeypatch, capsys, tmp_path):
+    def fail(*arguments):
+        raise raised
+
+    path = tmp_path / "proof.mlir"
+    path.write_text(certificate("tp_mlp"))
+    monkeypatch.setattr("shardproof.validator.check.check.check", fail)
+    monkeypatch.setattr("shardproof.validator.command._forget_stdout", lambda: None)
+    assert main([str(path), *map(str, FILES["tp_mlp"])]) == code
+    assert capsys.readouterr().err.startswith(said)
 
 
 def test_a_refuted_pair_has_none(tmp_path):

@@ -18,7 +18,7 @@ from .monoid import Monoid
 from .ranges import decided
 from .record import strongest
 from .records import MEANINGS
-from .values import without_constant
+from .values import Piece, without_constant
 
 COMMUTATIVE = frozenset(f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
 _MONOIDS = {monoid.value: monoid for monoid in Monoid} | {"stablehlo.subtract": Monoid.ADD}
@@ -157,7 +157,7 @@ def index_result(engine: Engine, op: Op, values: Sequence[Any]) -> Any:
         function = index_function(store, op.name, op.attributes, types, result.dtype, joint)
         if function is None:
             return None
-        pieces.append(engine.piece(engine.integer(result.dtype), store.compose(joint, function)))
+        pieces.append(Piece(engine.integer(result.dtype), store.compose(joint, function)))
     engine.used("index arithmetic")
     theory = strongest([value.theory for value in values])
     return engine.value(result, engine.gathered(pieces), domain, theory=theory)
@@ -201,7 +201,7 @@ def _read(engine: Engine, pieces: Sequence[Any], sign: int) -> dict[Any, Rel]:
 
 
 def _negated(engine: Engine, value: Any) -> Any:
-    return replace(value, pieces=tuple(engine.piece(p.atom, p.rel, -p.coefficient) for p in value.pieces))
+    return replace(value, pieces=tuple(Piece(p.atom, p.rel, -p.coefficient) for p in value.pieces))
 
 
 def relate_compare(engine: Engine, op: Op, values: list[Any]) -> list[Any]:

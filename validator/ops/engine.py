@@ -90,9 +90,6 @@ class Engine(ABC):
     ) -> Any:
         return values.Value(type_, pieces, domain, monoid, levels, theory)
 
-    def piece(self, atom: Any, rel: Rel, coefficient: Any = 1) -> values.Piece:
-        return values.Piece(atom, rel, coefficient)
-
     def gathered(self, pieces: Iterable[Any], idempotent: bool = False) -> tuple[Any, ...]:
         return values.gathered(self.store, pieces, idempotent)
 
@@ -139,7 +136,7 @@ class Engine(ABC):
         value = self.store.constant_range(piece.rel) if self.is_integer(piece.atom) else None
         if value is None:
             return piece
-        return self.piece(self.number(piece.atom.dtype, value[0]), self.store.project_out(piece.rel, 0, 1))
+        return values.Piece(self.number(piece.atom.dtype, value[0]), self.store.project_out(piece.rel, 0, 1))
 
     @abstractmethod
     def product(self, first: Any, second: Any, dtype: DType, flavour: Hashable) -> Any:
@@ -165,7 +162,7 @@ class Engine(ABC):
     def table(self, whole: np.ndarray, type_: TensorType) -> Any:
         """Known integers [devices or 1, *shape], None where that takes too many boxes."""
         rel = self.builder.table(whole, type_.shape)
-        return rel and self.value(type_, (self.piece(self.integer(type_.dtype), rel),), self.points(type_))
+        return rel and self.value(type_, (values.Piece(self.integer(type_.dtype), rel),), self.points(type_))
 
     @abstractmethod
     def array(self, type_: TensorType, array: np.ndarray) -> Any:

@@ -14,6 +14,7 @@ from ..relation.build import constant, names, passing
 from ..relation.objects import Dom, Rel
 from .engine import Engine
 from .integers import index_function
+from .values import Piece
 
 MAX_GUARD_PIECES = 24
 """An integer expression with more cases than this is taken as one unknown."""
@@ -47,7 +48,7 @@ def _read(engine: Engine, parts: Sequence[tuple[Any, Rel | None]]) -> list[Any]:
     """Pieces read through a relation each."""
     store = engine.store
     read = [(part, part.rel if rel is None else store.compose(rel, part.rel)) for part, rel in parts]
-    return [engine.piece(part.atom, rel) for part, rel in read if not store.empty(rel)]
+    return [Piece(part.atom, rel) for part, rel in read if not store.empty(rel)]
 
 
 def _expand(engine: Engine, atom: Any) -> tuple[Any, ...]:
@@ -61,7 +62,7 @@ def _expand(engine: Engine, atom: Any) -> tuple[Any, ...]:
 def _root(engine: Engine, atom: Any) -> Any:
     store, index = engine.store, names("z", atom.arity)
     if engine.is_integer(atom):
-        return engine.piece(atom, passing(store, 1))
+        return Piece(atom, passing(store, 1))
     low, high = engine.range_of(atom)
     inner = ",".join(["t", *index, "t"])
     rel = store.rel(f"{{[{','.join(index)}] -> [{inner}] : {low} <= t <= {high}}}")
@@ -69,7 +70,7 @@ def _root(engine: Engine, atom: Any) -> Any:
     if ruled_out is not None:
         left = store.set_minus(store.everything(atom.arity + 1), ruled_out)
         rel = store.restrict_range(rel, store.set_product(store.everything(1), left))
-    return engine.piece(engine.guard(engine.integer(atom.dtype), (atom,)), rel)
+    return Piece(engine.guard(engine.integer(atom.dtype), (atom,)), rel)
 
 
 def _expand_operation(engine: Engine, atom: Any) -> tuple[Any, ...] | None:
@@ -98,7 +99,7 @@ def _expand_operation(engine: Engine, atom: Any) -> tuple[Any, ...] | None:
             return None
         # z → (n1..nk, guards) with the integers replaced by f(n1..nk)
         applied = store.compose(rel, store.side_by_side(function, passing(store, rel.arity_out - count)))
-        pieces.append(engine.piece(engine.guard(engine.integer(atom.dtype), guards), applied))
+        pieces.append(Piece(engine.guard(engine.integer(atom.dtype), guards), applied))
     result = engine.gathered(pieces)
     return result if len(result) <= MAX_GUARD_PIECES else None
 
@@ -109,7 +110,7 @@ def _operand_parts(engine: Engine, operand: Any, read: Rel | None) -> list[Any]:
     if isinstance(number, int):
         assert read is not None
         rel = engine.store.compose(read, engine.store.rel(f"{{[] -> [{number}]}}"))
-        return [engine.piece(engine.integer(operand.dtype), rel)]
+        return [Piece(engine.integer(operand.dtype), rel)]
     return _read(engine, [(part, read) for part in _expand(engine, operand)])
 
 
@@ -275,7 +276,7 @@ def accessed(engine: Engine, operand: Any, index: Guarded, where: Rel) -> list[A
             whole = Guarded((*inner, *guards), base.arity, read)
             pieces.extend(_merged(engine, base, whole, len(inner), piece.coefficient))
         else:
-            pieces.append(engine.piece(engine.guard(base, guards), read, piece.coefficient))
+            pieces.append(Piece(engine.guard(base, guards), read, piece.coefficient))
     return pieces
 
 
@@ -304,7 +305,7 @@ def _merged(engine: Engine, base: Any, whole: Guarded, inner: int, coefficient: 
     merged = engine.store.compose(whole.rel, order)
     if engine.store.empty(merged):
         return []
-    return [engine.piece(engine.guard(base, tuple(whole.guards[k] for k in kept)), merged, coefficient)]
+    return [Piece(engine.guard(base, tuple(whole.guards[k] for k in kept)), merged, coefficient)]
 
 
 def chosen(engine: Engine, piece: Any, test: Guarded) -> list[Any]:
@@ -314,4 +315,4 @@ def chosen(engine: Engine, piece: Any, test: Guarded) -> list[Any]:
         return []
     rel = engine.store.project_out(joined.rel, joined.width - test.width, test.width)
     base = engine.unguarded(piece.atom)[0]
-    return [engine.piece(engine.guard(base, joined.guards), rel, piece.coefficient)]
+    return [Piece(engine.guard(base, joined.guards), rel, piece.coefficient)]

@@ -10,6 +10,7 @@ from ..read.ir import DType, Op, TensorType
 from .engine import Engine, Function
 from .integers import exact_integers
 from .movement_maps import IDENTITIES, MOVES
+from .values import Piece
 
 MAX_TABLE = 1 << 16
 """Constants of more elements than this are not searched for integer patterns."""
@@ -37,9 +38,9 @@ def relate_iota(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     if (type_.dtype.is_integer and last <= type_.dtype.integer_range[1]) or (
         type_.dtype.is_float and last <= exact_integers(type_.dtype)
     ):
-        return [engine.value(type_, (engine.piece(engine.integer(type_.dtype), rel),), points)]
+        return [engine.value(type_, (Piece(engine.integer(type_.dtype), rel),), points)]
     wide = TensorType(type_.shape, DType.I64)
-    counted = engine.value(wide, (engine.piece(engine.integer(DType.I64), rel),), points)
+    counted = engine.value(wide, (Piece(engine.integer(DType.I64), rel),), points)
     return [engine.lift(Function(("iota element", ())), [counted], type_)]
 
 

@@ -20,6 +20,7 @@ from .monoid import Monoid, monoid_of_region
 from .record import strongest
 from .scatter_maps import index_reads, landing, scatter_limits, spread
 from .sequence_relation import updated_in_order
+from .values import Piece
 
 
 def relate_scatter(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
@@ -179,7 +180,7 @@ def _landed(engine: Engine, updates: Any, joint: Guarded, lands: Rel) -> list[An
             return None
         read = store.compose(back, inner)
         if not store.empty(read):
-            pieces.append(engine.piece(engine.guard(piece.atom, joint.guards), read, piece.coefficient))
+            pieces.append(Piece(engine.guard(piece.atom, joint.guards), read, piece.coefficient))
     return pieces
 
 

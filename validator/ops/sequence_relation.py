@@ -40,6 +40,7 @@ from .choosers import absorbs, laws_of, seems_neutral
 from .engine import Engine, strongest
 from .record import Theory
 from .sequence_maps import Elements, Sequences, collected, placed, replaced, row_elements, together, update_sequences
+from .values import Piece
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,7 +196,7 @@ def updated_in_order(
     known = replaced(store, before, after, places, domain) if computation is None else None
     engine.used("updates in order")
     if known is not None:
-        pieces = engine.gathered([engine.piece(atom, rel) for atom, rel in known])
+        pieces = engine.gathered([Piece(atom, rel) for atom, rel in known])
         return engine.value(base.type, pieces, domain, theory=strongest([base.theory, updates.theory, theory]))
     devices = len(engine.builder.mesh.sizes)
     sequences = update_sequences(store, before, after, places, domain, devices, engine.guard)

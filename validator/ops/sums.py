@@ -17,6 +17,7 @@ from ..relation.objects import Dom, Rel
 from .engine import Engine
 from .monoid import Monoid
 from .record import Theory, strongest
+from .values import Piece
 
 
 def summed(engine: Engine, value: Any, rel: Rel, monoid: Monoid, type_: TensorType, steps: int) -> Any:
@@ -33,7 +34,7 @@ def summed(engine: Engine, value: Any, rel: Rel, monoid: Monoid, type_: TensorTy
         outer, factor = found
         factor = factor % 2 if monoid is Monoid.XOR else factor
         if factor:
-            pieces.append(engine.piece(piece.atom, engine.store.compose(outer, piece.rel), piece.coefficient * factor))
+            pieces.append(Piece(piece.atom, engine.store.compose(outer, piece.rel), piece.coefficient * factor))
     domain = _complete(engine, value, rel, engine.points(type_))
     engine.used("composition of sums")
     merged = engine.gathered(pieces, monoid.idempotent)
@@ -103,7 +104,7 @@ def contracted(
                     bad = store.set_meet(inside, store.preimage(undefined, read))
                     domain = store.set_minus(domain, store.image(bad, leading(store, bad.arity, arity)))
         if left_read is None:
-            left = [engine.piece(engine.number(lhs.type.dtype, 0), constant(store, inside))]
+            left = [Piece(engine.number(lhs.type.dtype, 0), constant(store, inside))]
         else:
             left = _through(engine, lhs, left_read)
         for mine in left:
@@ -120,7 +121,7 @@ def contracted(
                     levels, theory = 2, Theory.REAL
                 else:
                     product = engine.product(first.atom, second.atom, type_.dtype, flavour)
-                    pieces.append(engine.piece(product, store.compose(store.reverse(point), joint)))
+                    pieces.append(Piece(product, store.compose(store.reverse(point), joint)))
         engine.limit_pieces(len(pieces))
     engine.used("contraction")
     theory = strongest([theory, lhs.theory, rhs.theory])
@@ -129,7 +130,7 @@ def contracted(
 
 
 def _through(engine: Engine, value: Any, read: Rel) -> list[Any]:
-    composed = [engine.piece(piece.atom, engine.store.compose(read, piece.rel)) for piece in value.pieces]
+    composed = [Piece(piece.atom, engine.store.compose(read, piece.rel)) for piece in value.pieces]
     return [engine.canonical(piece) for piece in composed if not engine.store.empty(piece.rel)]
 
 

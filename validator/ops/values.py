@@ -77,25 +77,25 @@ def gathered(store: Any, pieces: Iterable[Any], idempotent: bool = False) -> tup
     for piece in pieces:
         if store.empty(piece.rel):
             continue
-        make, group = type(piece), by_atom.setdefault(piece.atom, [])
+        group = by_atom.setdefault(piece.atom, [])
         pending = [piece]
         while pending:
             new = pending.pop()
             for position, old in enumerate(group):
                 if idempotent:
-                    group[position] = make(old.atom, store.union(old.rel, new.rel), 1)
+                    group[position] = Piece(old.atom, store.union(old.rel, new.rel), 1)
                     break
                 common = store.meet(old.rel, new.rel)
                 if store.empty(common):
                     if old.coefficient == new.coefficient:
-                        group[position] = make(old.atom, store.union(old.rel, new.rel), old.coefficient)
+                        group[position] = Piece(old.atom, store.union(old.rel, new.rel), old.coefficient)
                         break
                     continue
                 group.pop(position)
                 for part in (
-                    make(old.atom, store.minus(old.rel, common), old.coefficient),
-                    make(new.atom, store.minus(new.rel, common), new.coefficient),
-                    make(new.atom, common, old.coefficient + new.coefficient),
+                    Piece(old.atom, store.minus(old.rel, common), old.coefficient),
+                    Piece(new.atom, store.minus(new.rel, common), new.coefficient),
+                    Piece(new.atom, common, old.coefficient + new.coefficient),
                 ):
                     if part.coefficient and not store.empty(part.rel):
                         pending.append(part)
@@ -109,7 +109,7 @@ def read_through(engine: Engine, value: Any, rel: Rel, type_: TensorType) -> Any
     """out[p] = value[rel(p)] for a single-valued relation between points; valid for views and for sums."""
     store = engine.store
     pieces = tuple(
-        engine.piece(piece.atom, composed, piece.coefficient)
+        Piece(piece.atom, composed, piece.coefficient)
         for piece in value.pieces
         if not store.empty(composed := store.compose(rel, piece.rel))
     )
@@ -146,7 +146,7 @@ def without_constant(engine: Engine, piece: Any, constant: int | float | None) -
         hit = store.fix_range(piece.rel, 0, int(constant))
         if not store.empty(hit):
             rest = store.minus(piece.rel, hit)
-            return None if store.empty(rest) else engine.piece(piece.atom, rest, piece.coefficient)
+            return None if store.empty(rest) else Piece(piece.atom, rest, piece.coefficient)
     return piece
 
 
@@ -181,7 +181,7 @@ def restricted(engine: Engine, value: Any, domain: Dom) -> Any:
     """The value at those points only; elsewhere it becomes undefined."""
     store = engine.store
     pieces = tuple(
-        engine.piece(piece.atom, rel, piece.coefficient)
+        Piece(piece.atom, rel, piece.coefficient)
         for piece in value.pieces
         if not store.empty(rel := store.restrict(piece.rel, domain))
     )
