@@ -139,10 +139,6 @@ class Walk(Prover):
         """The first `arity` coordinates of the points."""
         return self.store.image(domain, self.leading_map(domain.arity, arity))
 
-    def leading_projection(self, rel: Rel, arity: int) -> Rel:
-        """{(p, k) -> p} on the relation's domain."""
-        return self.store.restrict(self.leading_map(rel.arity_in, arity), self.store.domain(rel))
-
     def counts_once(self, rel: Rel, inner: Rel) -> bool:
         """Whether no x is reached from one p through two different q (rel: p → q, inner: q → x)."""
         return self.store.counts_once(rel, inner)
@@ -152,9 +148,6 @@ class Walk(Prover):
     def key(self, op: Op) -> Hashable:
         """The op's name and the attributes that bear meaning, as a hashable key."""
         return (op.name, frozen_attributes(op.attributes, RECORDS[op.name].attributes))
-
-    def zero_atom(self, dtype: DType) -> Atom:
-        return self.context.atoms.constant(dtype, ("int", 0), "0")
 
     def neutral_piece(self, monoid: Monoid, dtype: DType, domain: Dom) -> Piece | None:
         """The neutral element on these points, None where the type has none."""
