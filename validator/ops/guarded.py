@@ -241,7 +241,7 @@ def allowed(engine: Engine, value: Any) -> Any:
                 rel = store.minus(rel, store.restrict_range(rel, out))
             position += width
         if not store.empty(rel):
-            pieces.append(engine.piece(piece.atom, rel, piece.coefficient))
+            pieces.append(Piece(piece.atom, rel, piece.coefficient))
     return engine.value(value.type, tuple(pieces), value.domain, value.monoid, value.levels, value.theory)
 
 
