@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from shardproof.validator.egraph.algebra import TermType
 from shardproof.validator.egraph.graph import TermGraph
 from shardproof.validator.egraph.outcome import Limits, StopReason, UnsoundMerge, Why
 from shardproof.validator.egraph.rules import BY_NAME
+from shardproof.validator.explain.apart import apart
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.ir import DType
 
@@ -252,3 +254,19 @@ def test_graphs_that_only_hold_each_other_do_not_stay() -> None:
         ring: list[object] = [TermGraph(FiniteRelations(2), Theory.EXACT)]
         ring.append(ring)
     assert len(engine._alive) <= engine._MOST + 1
+
+
+def test_a_copy_of_the_process_lets_go_of_no_graph() -> None:
+    """Its threads are those of the original: it would wait for them for ever."""
+    kept = [TermGraph(FiniteRelations(2), Theory.EXACT) for _ in range(engine._MOST)]
+    ring: list[object] = [kept.pop()]
+    ring.append(ring)
+    del ring
+
+    def work() -> Iterator[str]:
+        graph = TermGraph(FiniteRelations(2), Theory.EXACT)
+        yield type(graph).__name__
+        # what ends the copy lets go of nothing
+        kept.append(graph)
+
+    assert apart(work, 20.0, 60.0) == "TermGraph"

@@ -55,8 +55,9 @@ class Engine:
     """One e-graph of egglog. Values (`Any` here) are egglog's: hashable, ordered, canonical when they are read."""
 
     def __init__(self, program: str) -> None:
-        if len(_alive) >= _MOST:
-            # egglog 13 takes 270 MB for each, of which Python, that thinks they are small, knows nothing
+        if len(_alive) >= _MOST and gc.isenabled():
+            # egglog 13 takes 270 MB for each, of which Python, that thinks they are small, knows nothing; a copy of a
+            # process, where no garbage is collected, lacks egglog's threads and would wait for them when one is let go
             gc.collect()
         self._egglog = _load()
         _alive.add(self)
