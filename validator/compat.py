@@ -101,13 +101,14 @@ def bytecode_of(module: ir.Module) -> bytes:
 def portable_artifact(module: ir.Module) -> bytes | None:
     """The module as a StableHLO portable artifact, for the oldest version that has all its ops; None where none has.
 
-    Ops of other dialects have no portable form.
+    Ops of other dialects have no portable form. An attempt that fails leaves a module half converted: each has its own.
     """
+    code = bytecode_of(module)
     for version in (_stablehlo.get_minimum_version(), _stablehlo.get_current_version()):
         # the diagnostics of a failure go to stderr unless somebody takes them
         handler: Any = module.context.attach_diagnostic_handler(lambda _: True)
         try:
-            return _stablehlo.serialize_portable_artifact(module, version)
+            return _stablehlo.serialize_portable_artifact(ir.Module.parse(code, module.context), version)
         except (RuntimeError, ValueError, ir.MLIRError):
             continue
         finally:

@@ -95,7 +95,7 @@ def _element(side: Side, result: int) -> Any:
 
 
 def _tell_apart(module: ir.Module) -> None:
-    """Gives each collective a channel of its own, and makes the devices partitions of one replica.
+    """Gives each collective a channel of its own, makes the devices partitions of one replica, and drops copies.
 
     The interpreter knows collectives by their channel and group only: a device that is ahead would meet the others in
     an earlier one. For the same reason none may run more than once.
@@ -110,6 +110,9 @@ def _tell_apart(module: ir.Module) -> None:
                 with ir.InsertionPoint(op):
                     number = ir.Operation.create("stablehlo.partition_id", results=[op.results[0].type])
                 op.results[0].replace_all_uses_with(number.results[0])
+                op.erase()
+            elif op.name == "mhlo.copy":
+                op.results[0].replace_all_uses_with(op.operands[0])
                 op.erase()
             elif "replica_groups" in op.attributes or "source_target_pairs" in op.attributes:
                 if op not in outermost:
