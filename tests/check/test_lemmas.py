@@ -17,7 +17,6 @@ UNTOLD = {
     "e-graph": "after, op 1 'stablehlo.add': term 2 (apply) is another function",
     "sums of products": "after, op 6 'stablehlo.multiply': term 1 (sum) is another function",
     "attained maximum": "before, op 1 'stablehlo.add': term 0 (parameter) is another function",
-    "selected windows": "'select_and_scatter %6' is a term of an order of elements",
     "zero product": "after, op 4 'stablehlo.dot_general': holds other elements: term 6 (product) has no counterpart",
 }
 """Lemmas of which certificates have no words, and what the note says."""

@@ -218,10 +218,6 @@ class Engine(ABC):
         `rels` relate (batch point, position) to the elements; `depth` is how many coordinates a position has.
         """
 
-    def selected(self, *arguments: Any) -> Any:
-        """Elements that windows select (`relate/selecting.py`); None where that does not apply."""
-        return None
-
     @abstractmethod
     def branch(self, op: Op, number: int) -> list[Any]:
         """What a block that may not be run returns."""

@@ -14,6 +14,7 @@ from .engine import Engine, RowOperand
 from .keys import region_key
 from .monoid import Monoid, monoid_of_region
 from .reduction_maps import reduce_read, reduced_lines, window, window_read
+from .selecting_relation import selected_in_order
 from .sequence_relation import reduced_in_order, windows_in_order
 
 
@@ -117,7 +118,7 @@ def relate_select_and_scatter(engine: Engine, op: Op, values: list[Any]) -> list
     extents = list(zip(sizes, strides, low, strict=True))
     found = None
     if None not in keys:
-        found = engine.selected((op.name, keys, sizes), operand, source, init, extents, monoid)
+        found = selected_in_order(engine, (op.name, keys, sizes), operand, source, init, extents, monoid)
     if found is None:
         return engine.refuse(op, f"'{op.name}' that reads outer values or starts from data")
     return [found]

@@ -23,7 +23,6 @@ from .lift import lift
 from .loops import relate_loop
 from .ordered import relate_in_order, taken_apart
 from .rows import relate_rows
-from .selecting import relate_selected
 from .value import AnyVal, Piece, Val
 
 if TYPE_CHECKING:
@@ -175,9 +174,6 @@ class Prover(Engine):
 
     def taken_apart(self, key: Hashable, atoms: tuple[Atom, ...], rels: Sequence[Rel], depth: int) -> Sequences | None:
         return taken_apart(self.walk, key, atoms, rels, depth)
-
-    def selected(self, *arguments: Any) -> Val | None:
-        return relate_selected(self.walk, *arguments)
 
     def branch(self, op: Op, number: int) -> list[AnyVal]:
         # what a branch computes is not computed for all inputs, returned or not

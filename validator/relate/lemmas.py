@@ -177,7 +177,7 @@ LEMMAS = (
         "a sum over the windows that select an element is the original's if windows and sources are the same",
         "same regions; every window over the element has the same elements at the same places and the same source",
         Theory.REASSOCIATED,
-        "relate/selecting.py",
+        "ops/selecting_relation.py",
     ),
     Lemma(
         "updates in order",
