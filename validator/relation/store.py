@@ -74,7 +74,7 @@ class Store:
         return found
 
     def intern(self, raw: isl.Map) -> Rel:
-        """The one `Rel` for this isl map."""
+        """The one `Rel` for this isl map; an equal map of another form may get another, and proves less, never more."""
         if raw.n_basic_map() > MAX_RAW_DISJUNCTS:
             raise RelationLimitError(f"a relation fell into {raw.n_basic_map()} pieces")
         raw = raw.coalesce()
