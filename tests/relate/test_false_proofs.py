@@ -377,3 +377,101 @@ def test_sums_of_what_may_be_infinite_do_not_cancel(combined: str, theory: Theor
     after = f"""%l = stablehlo.log %x : tensor<4xf32> {total("q", "%l")} {total("u", "%a")} {combined}
       return %o : tensor<f32>"""
     assert theory_of(module(ROWS, "f32", before), module(ROWS, "f32", after), theory) is None
+
+
+NONE = {"f32": "0.0", "i32": "0"}
+
+
+def _rows_summed(kind: str) -> str:
+    return f"""%zero = stablehlo.constant dense<{NONE[kind]}> : tensor<{kind}>
+      %t = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]
+        : (tensor<4x4x{kind}>, tensor<{kind}>) -> tensor<4x{kind}>"""
+
+
+ON_FIRST = """%id = stablehlo.partition_id : tensor<ui32>
+  %first = stablehlo.constant dense<0> : tensor<ui32>
+  %is = stablehlo.compare EQ, %id, %first : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+  %here = stablehlo.broadcast_in_dim %is, dims = [] : (tensor<i1>) -> tensor<4xi1>"""
+
+CANCELLED = {
+    "within a tensor": """%w = stablehlo.reverse %t, dims = [0] : tensor<4xK>
+      %d = stablehlo.subtract %t, %w : tensor<4xK>
+      %s = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [0]
+        : (tensor<4xK>, tensor<K>) -> tensor<K>
+      %b = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<K>) -> tensor<4xK>
+      %o = stablehlo.add %b, %a : tensor<4xK>""",
+    "between devices": f"""{ON_FIRST} %n = stablehlo.negate %t : tensor<4xK>
+      %u = stablehlo.add %t, %a : tensor<4xK>
+      %d = stablehlo.select %here, %u, %n : tensor<4xi1>, tensor<4xK>
+      ALL""",
+    "by a scatter": """%n = stablehlo.negate %t : tensor<4xK>
+      %u = stablehlo.add %t, %a : tensor<4xK>
+      %j = stablehlo.constant dense<[[0], [1], [2], [3]]> : tensor<4x1xi32>
+      %o = "stablehlo.scatter"(%u, %j, %n) <{scatter_dimension_numbers = #stablehlo.scatter<
+        inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+      ^bb0(%l: tensor<K>, %r: tensor<K>):
+        %s = stablehlo.add %l, %r : tensor<K>
+        stablehlo.return %s : tensor<K>
+      }) : (tensor<4xK>, tensor<4x1xi32>, tensor<4xK>) -> tensor<4xK>""",
+}
+
+
+@pytest.mark.parametrize("way", list(CANCELLED))
+@pytest.mark.parametrize(("kind", "theory"), [("f32", None), ("i32", Theory.EXACT)])
+def test_partial_sums_do_not_cancel_when_they_are_summed(way: str, kind: str, theory: Theory | None) -> None:
+    """(x + a) − x is a, but not where x is infinite: of integers only."""
+    arguments = [("x", f"4x4x{kind}", ""), ("a", f"4x{kind}", "")]
+    exchange = all_reduce("%d", "4xf32").replace("%all", "%o").replace("f32", kind)
+    body = CANCELLED[way].replace("ALL", exchange).replace("xK>", f"x{kind}>").replace("<K>", f"<{kind}>")
+    none = f"%none = stablehlo.constant dense<{NONE[kind]}> : tensor<4x{kind}>"
+    before = f"return %a : tensor<4x{kind}>"
+    if way == "within a tensor":
+        before = f"{none} %o = stablehlo.add %none, %a : tensor<4x{kind}> return %o : tensor<4x{kind}>"
+    after = f"{_rows_summed(kind)} {body} return %o : tensor<4x{kind}>"
+    result = f"4x{kind}"
+    assert theory_of(module(arguments, result, before), module(arguments, result, after)) is theory
+
+
+def test_a_partial_sum_does_not_cancel_the_whole_one() -> None:
+    """Each device adds its part of a row, and the first one takes the whole row away: inf − inf is not 0."""
+    before = f"{_rows_summed('f32')} return %a : tensor<4xf32>"
+    part = """%zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %t = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]
+        : (tensor<4x2xf32>, tensor<f32>) -> tensor<4xf32>"""
+    after = f"""{part} {all_reduce("%t", "4xf32")} {ON_FIRST}
+      %none = stablehlo.constant dense<0.0> : tensor<4xf32>
+      %m = stablehlo.select %here, %all, %none : tensor<4xi1>, tensor<4xf32>
+      %k = stablehlo.select %here, %a, %none : tensor<4xi1>, tensor<4xf32>
+      %d = stablehlo.subtract %t, %m : tensor<4xf32>
+      %e = stablehlo.add %d, %k : tensor<4xf32>
+      {all_reduce("%e", "4xf32").replace("%all", "%o")} return %o : tensor<4xf32>"""
+    whole = [("x", "4x4xf32", "{devices=[1,2]<=[2]}"), ("a", "4xf32", "")]
+    own = [("x", "4x2xf32", ""), ("a", "4xf32", "")]
+    assert theory_of(module(whole, "4xf32", before), module(own, "4xf32", after)) is None
+
+
+def _cut_by(shape: str, sharding: str) -> str:
+    told = f"{{sdy.sharding = #sdy.sharding<@mesh, {sharding}>}}"
+    return f"""module @m attributes {{mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32}} {{
+      sdy.mesh @mesh = <["a"=2, "b"=2]>
+      func.func public @main(%x: tensor<{shape}xf32> {told}) -> (tensor<{shape}xf32> {told}) {{
+        return %x : tensor<{shape}xf32> }} }}"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shape", "proved"),
+    [
+        ('[{"a"}, {?}]', '[{}, {"a"}]', "4x2", False),
+        ('[{"a", ?}, {}]', '[{}, {"b"}]', "4x2", False),
+        ("[{}, {?}]", '[{"a"}, {}]', "2x4", False),
+        ('[{?}, {}], replicated={"a"}', '[{"a"}, {}]', "2x4", False),
+        ('[{?}, {}], unreduced={"b"}', '[{"a"}, {}]', "2x4", False),
+        ('[{"a", ?}, {?}]', '[{"a"}, {"b"}]', "2x2", True),
+        ('[{"a", ?}, {}]', '[{"a", "b"}, {}]', "1x4", True),
+        ('[{"a", ?}, {}]', '[{"b", "a"}, {}]', "1x4", False),
+    ],
+)
+def test_a_layout_left_open_in_one_dimension_is_told_in_the_others(
+    before: str, after: str, shape: str, proved: bool
+) -> None:
+    assert (theory_of(_cut_by("4x4", before), _cut_by(shape, after)) is not None) is proved

@@ -11,10 +11,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
 
-from ..ops.elementwise_relation import cancels
 from ..ops.monoid import Monoid
 from ..ops.record import Theory, strongest
-from ..ops.values import Piece, Value, without_constant
+from ..ops.values import Piece, Value, cancels, without_constant
 from ..relation.build import passing
 from ..relation.objects import Dom, Rel
 from .errors import Rejection

@@ -9,7 +9,7 @@ from typing import Any
 from ..read.attributes import Comparison
 from ..read.ir import DType, Op, TensorType
 from ..relation.build import names
-from ..relation.objects import Dom, Rel
+from ..relation.objects import Dom
 from .engine import Engine, Function, RowOperand
 from .guarded import Guarded, chosen, index_form, split_guarded
 from .integers import index_function
@@ -172,32 +172,15 @@ def _combined(engine: Engine, op: Op, values: Sequence[Any], monoid: Monoid) -> 
         sums.append(engine.as_sum(engine.close(value, reason) if alien else value, monoid))
     if op.name == "stablehlo.subtract":
         sums[1] = _negated(engine, sums[1])
-    pieces = [piece for value in sums for piece in value.pieces]
-    merged = engine.gathered(pieces, monoid.idempotent)
     type_ = op.results[0].tensor
-    if not monoid.reorders_exactly(type_.dtype) and cancels(engine, pieces):
+    merged = engine.merged([piece for value in sums for piece in value.pieces], monoid, type_.dtype)
+    if merged is None:
         closed = [engine.close(value, "part of a sum that it is taken from again") for value in values]
         return engine.lift(_function(engine, op), closed, type_)
     domain = engine.store.set_meet(sums[0].domain, sums[1].domain)
     levels = 1 + max(value.levels for value in sums)
     theory = strongest([value.theory for value in sums])
     return engine.settle(engine.value(type_, merged, domain, monoid, levels, theory))
-
-
-def cancels(engine: Engine, pieces: Sequence[Any]) -> bool:
-    """Whether an element is added and taken away: x − x is not 0, nor x + x − x = x, for what is infinite."""
-    store = engine.store
-    added, taken = _read(engine, pieces, 1), _read(engine, pieces, -1)
-    return any(atom in taken and not store.empty(store.meet(rel, taken[atom])) for atom, rel in added.items())
-
-
-def _read(engine: Engine, pieces: Sequence[Any], sign: int) -> dict[Any, Rel]:
-    """By atom: all of its elements that are counted with this sign."""
-    found: dict[Any, Rel] = {}
-    for piece in pieces:
-        if sign * piece.coefficient > 0:
-            found[piece.atom] = engine.store.union(found[piece.atom], piece.rel) if piece.atom in found else piece.rel
-    return found
 
 
 def _negated(engine: Engine, value: Any) -> Any:

@@ -93,6 +93,9 @@ class Engine(ABC):
     def gathered(self, pieces: Iterable[Any], idempotent: bool = False) -> tuple[Any, ...]:
         return values.gathered(self.store, pieces, idempotent)
 
+    def merged(self, pieces: Sequence[Any], monoid: Monoid, dtype: DType) -> tuple[Any, ...] | None:
+        return values.merged(self, pieces, monoid, dtype)
+
     def read_through(self, value: Any, rel: Rel, type_: TensorType) -> Any:
         return values.read_through(self, value, rel, type_)
 

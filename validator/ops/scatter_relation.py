@@ -78,7 +78,10 @@ def _summed(engine: Engine, op: Op, dims: ScatterDims, monoid: Monoid, operand: 
     levels = 1 + max(base.levels, updates.levels)
     theory = strongest([operand.theory, starts.theory, updates.theory])
     engine.used("guard")
-    merged = engine.gathered([*base.pieces, *pieces], monoid.idempotent)
+    merged = engine.merged([*base.pieces, *pieces], monoid, type_.dtype)
+    if merged is None:
+        closed = [engine.close(value, "updates take away what they are added to") for value in (operand, updates)]
+        return _summed(engine, op, dims, monoid, closed[0], starts, closed[1])
     return engine.settle(engine.value(type_, merged, operand.domain, monoid, levels, theory))
 
 

@@ -21,7 +21,7 @@ from .values import Piece
 
 
 def summed(engine: Engine, value: Any, rel: Rel, monoid: Monoid, type_: TensorType, steps: int) -> Any:
-    """out[p] = ⊕ over q ∈ rel(p) of value[q], None where elements are counted in ways that cannot be told.
+    """out[p] = ⊕ over q ∈ rel(p) of value[q], None where how often elements count cannot be told, or they cancel.
 
     The value is a view or a sum of the monoid; `steps` is what this adds to the levels.
     """
@@ -36,8 +36,10 @@ def summed(engine: Engine, value: Any, rel: Rel, monoid: Monoid, type_: TensorTy
         if factor:
             pieces.append(Piece(piece.atom, engine.store.compose(outer, piece.rel), piece.coefficient * factor))
     domain = _complete(engine, value, rel, engine.points(type_))
+    merged = engine.merged(pieces, monoid, type_.dtype)
+    if merged is None:
+        return None
     engine.used("composition of sums")
-    merged = engine.gathered(pieces, monoid.idempotent)
     result = engine.value(type_, merged, domain, monoid, value.levels + steps, value.theory)
     return engine.restricted(result, domain)
 

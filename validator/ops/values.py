@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from ..read.ir import TensorType
+from ..read.ir import DType, TensorType
 from ..relation.objects import Dom, Rel
 from .monoid import Monoid
 from .record import Theory, strongest
@@ -103,6 +103,30 @@ def gathered(store: Any, pieces: Iterable[Any], idempotent: bool = False) -> tup
             else:
                 group.append(new)
     return tuple(piece for group in by_atom.values() for piece in group)
+
+
+def merged(engine: Engine, pieces: Sequence[Any], monoid: Monoid, dtype: DType) -> tuple[Any, ...] | None:
+    """The pieces of a sum, put together; None where elements cancel that may be infinite."""
+    if not monoid.reorders_exactly(dtype) and cancels(engine, pieces):
+        return None
+    return gathered(engine.store, pieces, monoid.idempotent)
+
+
+def cancels(engine: Engine, pieces: Sequence[Any]) -> bool:
+    """Whether an element is added and taken away: x − x is not 0, nor x + x − x = x, for what is infinite."""
+    taken = _read(engine, pieces, -1)
+    added = _read(engine, [piece for piece in pieces if piece.atom in taken], 1)
+    store = engine.store
+    return any(not store.empty(store.meet(rel, taken[atom])) for atom, rel in added.items())
+
+
+def _read(engine: Engine, pieces: Sequence[Any], sign: int) -> dict[Any, Rel]:
+    """By atom: all of its elements that are counted with this sign."""
+    found: dict[Any, Rel] = {}
+    for piece in pieces:
+        if sign * piece.coefficient > 0:
+            found[piece.atom] = engine.store.union(found[piece.atom], piece.rel) if piece.atom in found else piece.rel
+    return found
 
 
 def read_through(engine: Engine, value: Any, rel: Rel, type_: TensorType) -> Any:

@@ -171,6 +171,9 @@ def _fold(walk: Walk, value: Val, own: dict[int, Piece], definition: Definition,
         remaining = store.minus(mine.rel, store.restrict(want, good))
         if not store.empty(remaining):
             rest.append(Piece(mine.atom, remaining, mine.coefficient))
+    pieces = _put_together(walk, value, [Piece(definition.atom, match, factor), *rest])
+    if pieces is None:
+        return None
     walk.context.used("completion")
     theory = value.theory
     dtype = value.type.dtype
@@ -178,7 +181,6 @@ def _fold(walk: Walk, value: Val, own: dict[int, Piece], definition: Definition,
     monoid = value.monoid or definition.monoid
     if monoid is not None and not monoid.reorders_exactly(dtype) and not same_steps:
         theory = strongest([theory, Theory.REASSOCIATED])
-    pieces = gathered(store, [Piece(definition.atom, match, factor), *rest], _idempotent(value))
     return Val(value.type, pieces, value.domain, value.monoid, value.levels, theory)
 
 
@@ -189,8 +191,11 @@ def _telling(own: dict[int, Piece], definition: Definition) -> bool:
     return not all(constant) or len(shared) == len(definition.pieces)
 
 
-def _idempotent(value: Val) -> bool:
-    return value.monoid is not None and value.monoid.idempotent
+def _put_together(walk: Walk, value: Val, pieces: Sequence[Piece]) -> tuple[Piece, ...] | None:
+    """Pieces of a view or a sum; None where a sum's elements would cancel that may be infinite."""
+    if value.monoid is None:
+        return gathered(walk.store, pieces)
+    return walk.merged(pieces, value.monoid, value.type.dtype)
 
 
 def candidate(walk: Walk, own: dict[int, Piece], definition: Definition) -> Rel | None:
@@ -259,7 +264,10 @@ def _chain(walk: Walk, value: Val) -> Val:
             for old in (first, second):
                 outside = store.restrict(old.rel, store.set_minus(store.domain(old.rel), both))
                 rest.append(Piece(old.atom, outside, old.coefficient))
-            pieces = list(gathered(store, [*rest, *made], _idempotent(value)))
+            together = _put_together(walk, value, [*rest, *made])
+            if together is None:
+                continue
+            pieces = list(together)
             joined = progress = True
             break
     if not joined:

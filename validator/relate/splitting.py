@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..ops.elementwise_relation import cancels
 from ..ops.monoid import Monoid
 from ..ops.record import Theory
-from ..ops.values import gathered
 from .atoms import AtomKind
 from .value import Piece, Val, strongest
 
@@ -35,9 +33,9 @@ def split(walk: Walk, value: Val) -> Val | None:
     walk.limit_pieces(len(pieces))
     exact = monoid.reorders_exactly(value.type.dtype)
     theory = value.theory if exact else strongest([value.theory, Theory.REASSOCIATED])
-    if not exact and cancels(walk, pieces):
+    merged = walk.merged(pieces, monoid, value.type.dtype)
+    if merged is None:
         return None
-    merged = gathered(walk.store, pieces, monoid.idempotent)
     walk.context.used("splitting")
     return Val(value.type, merged, value.domain, monoid, value.levels + 1, theory)
 
