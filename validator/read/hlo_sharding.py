@@ -185,9 +185,12 @@ def _hlo_named(tokens: Tokens, text: str) -> Sharding:
         return _whole(word, text)
     tokens.expect("[")
     dims: list[list[AxisRef]] = []
+    opened: list[bool] = []
     while not tokens.accept("]"):
         tokens.expect("{")
-        dims.append(axis_refs(tokens, "}")[0])
+        refs, is_open = axis_refs(tokens, "}")
+        dims.append(refs)
+        opened.append(is_open)
         if tokens.next != "]":
             tokens.expect(",")
     marked: list[tuple[str, list[AxisRef]]] = []
@@ -204,7 +207,7 @@ def _hlo_named(tokens: Tokens, text: str) -> Sharding:
         tokens.expect("{")
         marked.append((word, axis_refs(tokens, "}")[0]))
     _check_canonical(mesh, dims, marked, text)
-    return named(mesh, dims, marked, text)
+    return named(mesh, dims, marked, text, opened)
 
 
 def _check_canonical(

@@ -164,8 +164,8 @@ def _states(mine: Parameter | Result, made: Parameter | Result) -> bool:
 
 
 def _layout(told: Sharding | None, made: Sharding | None) -> Sharding | None:
-    """The sharding told, unless it leaves a dimension open (`?` in Shardy's spelling)."""
-    return made if told is None or "?" in told.text else told
+    """The sharding made, where none is told or that told leaves dimensions open and allows it."""
+    return made if told is None or (made is not None and any(told.open) and told.allows(made)) else told
 
 
 def _check_same(what: str, program: Program, *counted: tuple[Parameter, ...] | tuple[Result, ...]) -> None:

@@ -66,9 +66,12 @@ def _sdy_single(tokens: Tokens, meshes: Mapping[str, Mesh]) -> Sharding:
     tokens.expect(",")
     tokens.expect("[")
     dims: list[list[AxisRef]] = []
+    opened: list[bool] = []
     while not tokens.accept("]"):
         tokens.expect("{")
-        dims.append(axis_refs(tokens, "}")[0])
+        refs, is_open = axis_refs(tokens, "}")
+        dims.append(refs)
+        opened.append(is_open)
         # A priority `p0` orders propagation only.
         if re.fullmatch(r"p\d+", tokens.next):
             tokens.take()
@@ -88,7 +91,7 @@ def _sdy_single(tokens: Tokens, meshes: Mapping[str, Mesh]) -> Sharding:
     text = tokens.since(start)
     if mesh.order.size == 1 and not mesh.axes:
         return maximal(int(mesh.order[0]), text)
-    return named(mesh, dims, marked, text)
+    return named(mesh, dims, marked, text, opened)
 
 
 def parse_group_mesh_axes(text: str, meshes: Mapping[str, Mesh]) -> tuple[Mesh, list[AxisRef]]:

@@ -6,6 +6,7 @@ A marking that is understood but not modelled gives an UNSUPPORTED sharding with
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,9 +41,17 @@ def tiled(dims: Sequence[int], devices: np.ndarray, kinds: Sequence[str], text: 
 
 
 def named(
-    mesh: Mesh, dims: Sequence[Sequence[AxisRef]], marked: Sequence[tuple[str, Sequence[AxisRef]]], text: str
+    mesh: Mesh,
+    dims: Sequence[Sequence[AxisRef]],
+    marked: Sequence[tuple[str, Sequence[AxisRef]]],
+    text: str,
+    opened: Sequence[bool] = (),
 ) -> Sharding:
-    """A sharding by mesh axes; `marked` lists `replicated`, `manual` and the words of `REDUCERS` with their axes."""
+    """A sharding by mesh axes; `marked` lists `replicated`, `manual` and the words of `REDUCERS` with their axes.
+
+    `opened` are the dimensions that may be cut further. Where axes have to be replicated, none counts as open: which
+    axes a dimension is cut by later is not followed.
+    """
     if not mesh.axes:
         if mesh.order.size == 1 and not dims:
             return maximal(int(mesh.order[0]), text)
@@ -54,7 +63,8 @@ def named(
     counts, array = mesh.split([*dims, *(refs for _, refs in special), copies])
     tiles = counts[: len(dims)]
     array = array.reshape(*counts[: len(dims) + len(special)], -1)
-    return normal_form(tiles, array, tuple(word for word, refs in special), text)
+    found = normal_form(tiles, array, tuple(word for word, refs in special), text)
+    return replace(found, open=tuple(opened)) if any(opened) and not copies else found
 
 
 def normal_form(tiles: tuple[int, ...], array: np.ndarray, marked: tuple[str, ...], text: str) -> Sharding:

@@ -51,6 +51,23 @@ class Sharding:
     tiles: tuple[int, ...] = ()
     devices: np.ndarray | None = None
     marked: tuple[str, ...] = ()
+    open: tuple[bool, ...] = ()
+    """Which dimensions the file leaves open for more tiles (`?`), if it leaves any."""
+
+    def allows(self, other: Sharding) -> bool:
+        """Whether the other sharding is this one with open dimensions cut further, or not cut any further."""
+        kinds = (ShardingKind.REPLICATED, ShardingKind.TILED)
+        if self.kind not in kinds or other.kind not in kinds:
+            return False
+        tiles, more = (each.tiles or (1,) * len(self.open) for each in (self, other))
+        if not len(tiles) == len(more) == len(self.open):
+            return False
+        if any(n % m or (n != m and not free) for m, n, free in zip(tiles, more, self.open, strict=True)):
+            return False
+        major = other.within(tiles)
+        if self.devices is None or major is None or major.devices is None:
+            return self.devices is None
+        return np.array_equal(np.sort(self.devices), np.sort(major.devices))
 
     def of_rank(self, rank: int, num_devices: int) -> Sharding:
         """A sharding that sums over all devices, and names none, with its devices; any other one as it is."""
