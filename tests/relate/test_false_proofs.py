@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+import shardproof
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.program import read_pair
 from shardproof.validator.relate.decide import decide
@@ -475,3 +476,16 @@ def test_a_layout_left_open_in_one_dimension_is_told_in_the_others(
     before: str, after: str, shape: str, proved: bool
 ) -> None:
     assert (theory_of(_cut_by("4x4", before), _cut_by(shape, after)) is not None) is proved
+
+
+def test_a_call_that_hands_its_operand_on_does_not_change_its_type() -> None:
+    """Nobody verifies what a custom call says of its results."""
+    call = "%o = stablehlo.custom_call @Sharding(%x) : (tensor<4xf32>) -> tensor<{0}> return %o : tensor<{0}>"
+    cut = "%o = stablehlo.slice %x [0:2] : (tensor<4xf32>) -> tensor<2xf32> return %o : tensor<2xf32>"
+    arguments = [("x", "4xf32", "")]
+    before, after = module(arguments, "2xf32", cut), module(arguments, "2xf32", call.format("2xf32"))
+    assert theory_of(before, after) is None
+    report = shardproof.validate_modules(before.encode(), after.encode())
+    assert report.verdict is shardproof.Verdict.NOT_PROVED
+    whole = module(arguments, "4xf32", "return %x : tensor<4xf32>")
+    assert theory_of(whole, module(arguments, "4xf32", call.format("4xf32"))) is Theory.EXACT

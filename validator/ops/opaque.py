@@ -93,6 +93,13 @@ def evaluate_trsm(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     return [solution]
 
 
+def evaluate_handed_on(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
+    """The operands; a call is not verified, so it may claim to make another type of one."""
+    if [operand.type for operand in op.operands] != [result.type for result in op.results]:
+        raise UnsupportedOp(str(op.attributes["call_target_name"]), "whose results are not of its operands' types")
+    return operands
+
+
 def evaluate_top_k(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     types = op.results[0].type.elements if isinstance(op.results[0].type, TupleType) else [op.results[0].type]
     values = types[0]
@@ -124,16 +131,16 @@ def evaluate_rms_norm(machine: Machine, op: Op, operands: list[Any]) -> list[Any
 
 TARGETS: Mapping[str, Callable[[Machine, Op, list[Any]], list[Any]]] = {
     "AwsNeuronRmsNorm": evaluate_rms_norm,
-    "AwsNeuronTransferWithStaticRing": evaluate_identity,
-    "LayoutConstraint": evaluate_identity,
-    "MoveToDevice": evaluate_identity,
-    "MoveToHost": evaluate_identity,
+    "AwsNeuronTransferWithStaticRing": evaluate_handed_on,
+    "LayoutConstraint": evaluate_handed_on,
+    "MoveToDevice": evaluate_handed_on,
+    "MoveToHost": evaluate_handed_on,
     "SPMDFullToShardShape": evaluate_full_to_shard,
     "SPMDShardToFullShape": evaluate_shard_to_full,
-    "Sharding": evaluate_identity,
+    "Sharding": evaluate_handed_on,
     "TopK": evaluate_top_k,
-    "annotate_device_placement": evaluate_identity,
-    "xla.sdy.FuncResultSharding": evaluate_identity,
+    "annotate_device_placement": evaluate_handed_on,
+    "xla.sdy.FuncResultSharding": evaluate_handed_on,
     **{f"lapack_{letter}potrf_ffi": evaluate_potrf for letter in "sdcz"},
     **{f"lapack_{letter}trsm_ffi": evaluate_trsm for letter in "sdcz"},
 }

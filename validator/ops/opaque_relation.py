@@ -81,11 +81,7 @@ def relate_custom_call(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     contract = CONTRACTS.get(target)
     types = _flat_types(op)
     tensors = [value for value in values if is_tensor(value)]
-    if (
-        contract is Contract.IDENTITY
-        and len(values) == len(op.results)
-        and not isinstance(op.results[0].type, TupleType)
-    ):
+    if contract is Contract.IDENTITY and [v.type for v in op.operands] == [r.type for r in op.results]:
         return values
     if contract is Contract.MANUAL and engine.is_original and len(tensors) == 1 == len(op.results):
         type_ = op.results[0].tensor
