@@ -17,7 +17,7 @@ from shardproof.validator import compat
 from shardproof.validator.compat import ir
 from shardproof.validator.forking import fork
 from shardproof.validator.read import ReadError, ReadErrorKind, aide, read_program
-from shardproof.validator.read.aide import in_aide, trusting
+from shardproof.validator.read.aide import dismiss, in_aide, trusting
 
 ORIGINAL = os.getpid()
 
@@ -35,9 +35,9 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 @pytest.fixture(autouse=True)
 def own_aide():
     """An aide made after this module was loaded, which therefore knows its functions."""
-    aide._post.close()
+    dismiss()
     yield
-    aide._post.close()
+    dismiss()
 
 
 def where() -> int:
