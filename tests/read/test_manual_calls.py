@@ -225,6 +225,42 @@ def test_what_is_not_modelled_is_refused(name: str):
     assert str(caught.value).startswith("in")
 
 
+def test_a_call_tells_of_its_own_operands_whichever_op_they_entered_by():
+    square = """
+module @m attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\\22a\\22=2, \\22b\\22=2]>}"},
+    mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func @main(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+    ENTER
+    %1:2 = call @xla.sdy.manual_computation_body(%y, %v) {mhlo.frontend_attributes = {
+        xla.sdy.manual_axes = "#sdy<manual_axes{\\22a\\22, \\22b\\22}>",
+        xla.sdy.in_shardings = "#sdy.sharding_per_value<[<@mesh, [{\\22a\\22}, {}]>, <@mesh, [{\\22b\\22}, {}]>]>",
+        xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{\\22a\\22}, {}]>, <@mesh, [{\\22b\\22}, {}]>]>"}}
+        : (tensor<2x4xf32>, tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
+    %2:2 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%1#1, %1#0) {has_side_effect = true}
+        : (tensor<2x4xf32>, tensor<2x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>)
+    return %2#1, %2#0 : tensor<4x4xf32>, tensor<4x4xf32>
+  }
+  func.func private @xla.sdy.manual_computation_body(%x: tensor<2x4xf32>, %w: tensor<2x4xf32>)
+      -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+    return %x, %w : tensor<2x4xf32>, tensor<2x4xf32>
+  }
+}"""
+    one = "stablehlo.custom_call @xla.sdy.GlobalToLocalShape({0}) {{has_side_effect = true}} : ({1}) -> ({2})"
+    apart = "\n".join(f"%{n} = {one.format(f'%{o}', 'tensor<4x4xf32>', 'tensor<2x4xf32>')}" for n, o in ("yx", "vw"))
+    both = one.format("%w, %x", "tensor<4x4xf32>, tensor<4x4xf32>", "tensor<2x4xf32>, tensor<2x4xf32>")
+    swapped = square.replace("(%y, %v)", "(%0#1, %0#0)").replace("ENTER", f"%0:2 = {both}")
+    for source in (square.replace("ENTER", apart), swapped):
+        region = region_of(read_program(source))
+        assert [s.devices.reshape(2, 2).tolist() for s in region.attributes["in_shardings"]] == [
+            [[0, 1], [2, 3]],
+            [[0, 2], [1, 3]],
+        ]
+        assert [s.devices.reshape(2, 2).tolist() for s in region.attributes["out_shardings"]] == [
+            [[0, 2], [1, 3]],
+            [[0, 1], [2, 3]],
+        ]
+
+
 def test_results_leave_once():
     twice = OF_THE_ENDS.replace(
         "    return %2 :",

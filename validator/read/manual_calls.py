@@ -156,7 +156,9 @@ class ManualCalls:
             raise NotAManualCall(f"the results of one '@{BODY}' leave it twice")
         called.is_left = True
         told = self._front_end(op.attributes, OUT_SHARDINGS)
-        leaving = told.shardings or called.leaving.shardings or op.shardings
+        of_call = called.leaving.shardings or ()
+        ordered = tuple(of_call[part.index] for part in returned if part.index < len(of_call))
+        leaving = told.shardings or ordered or op.shardings
         if len(leaving) != len(op.results):
             raise NotAManualCall(f"'{LEAVE}' of {len(op.results)} tensors with {len(leaving)} shardings")
         axes = (*called.axes, *(() if told.axes is None else (told.axes,)))
@@ -173,11 +175,13 @@ class ManualCalls:
     ) -> Op:
         axes = _agreed(told)
         entering: list[Sharding] = []
-        for part, argument in zip(called.entered, called.region.arguments, strict=True):
-            shardings = called.entering.shardings or part.told.shardings or ()
-            if part.index >= len(shardings):
+        for position, (part, argument) in enumerate(zip(called.entered, called.region.arguments, strict=True)):
+            # each op tells of its own operands, and the call's may come in another order or from several ops
+            of_call = called.entering.shardings
+            shardings, index = (of_call, position) if of_call else (part.told.shardings or (), part.index)
+            if index >= len(shardings):
                 raise NotAManualCall(f"'{ENTER}' of a tensor without a sharding")
-            entering.append(shardings[part.index])
+            entering.append(shardings[index])
             _check(entering[-1], part.outside, argument, axes)
         for sharding, whole, own in zip(leaving, outside, inside, strict=True):
             if sharding is None:
