@@ -1,7 +1,6 @@
 """The checker: one pass over both programs along a certificate, then the results against what they have to be.
 
-What each device must hold of parameters and results comes from the programs' shardings, what ops do from their records.
-From the certificate come claims only: each is checked where it stands.
+What each device must hold comes from the programs' shardings, what ops do from their records, claims are checked.
 """
 
 from __future__ import annotations
@@ -98,6 +97,8 @@ def _check(certificate: Certificate, run: Any, before: Program, after: Program, 
         bound = before.results[number]
         types = bound.value.tensor, after.results[number].value.tensor
         try:
+            if stages and types[0] != types[1]:
+                raise Rejection("the result is of another shape")
             stated = None if stages else _layout(devices, types, bound, given.results.get(number), whole=True)
             theories.append(_result(second, types, want, have, stated or devices.identity(types[1].shape)))
         except Rejection as error:

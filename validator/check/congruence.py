@@ -134,7 +134,9 @@ def _congruent(run: Calculus, made: Applied, operands: Sequence[RowOperand], ter
             read = rels.side_by_side(match, passing(run.store, operand.row_rank))
         if part.atom.dtype is not have.type.dtype:
             raise Rejection(f"{part.atom} is of another type")
-        wanted = Piece(part.atom, rels.restrict(rels.compose(read, part.rel), where))
+        wanted = Piece(part.atom, rels.compose(read, part.rel))
+        if not rels.set_subset(rels.domain(wanted.rel), where):
+            raise Rejection(f"{term} is a function of longer rows")
         theories.append(equal(run, have, Value(have.type, (wanted,), where), where))
     return strongest(theories)
 

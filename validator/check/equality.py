@@ -1,8 +1,8 @@
 """Whether two values are equal, by putting the definitions of terms in their place.
 
 This one step covers what the prover's lemmas on sums do: a value is a named sum read somewhere, n · e stands for n
-elements, a point that holds y + z is the sum of both. The certificate names the terms, so there is nothing to search:
-where both sides differ, the term that was defined last is replaced by what it is defined as, until nothing differs.
+elements, a point that holds y + z is the sum of both. There is nothing to search: where both sides differ, the term
+that was defined last is replaced by what it is defined as, until nothing differs.
 """
 
 from __future__ import annotations
@@ -31,14 +31,12 @@ def equal(run: Calculus, left: Value, right: Value, domain: Dom) -> Theory:
     if not all(run.rels.set_subset(domain, value.domain) for value in (left, right)):
         raise Rejection("depends on padding or on undefined elements")
     left, right = run.restricted(left, domain), run.restricted(right, domain)
-    guarded = False
     for value in (left, right):
-        if is_guarded(value.pieces):
-            guarded = True
-        elif value.monoid is None:
+        if value.monoid is None and not is_guarded(value.pieces):
             run.covered(value.pieces, value.domain)
-    monoid = left.monoid or right.monoid
-    return _views(run, left, right, guarded) if monoid is None else _sums(run, left, right, monoid)
+    if monoid := left.monoid or right.monoid:
+        return _sums(run, left, right, monoid)
+    return _views(run, left, right, is_guarded([*left.pieces, *right.pieces]))
 
 
 def _views(run: Calculus, left: Value, right: Value, guarded: bool) -> Theory:
@@ -50,8 +48,8 @@ def _views(run: Calculus, left: Value, right: Value, guarded: bool) -> Theory:
     for _ in range(MAX_STEPS):
         differing = _differing(run, *(_side(run, value.pieces) for value in (left, right)))
         if not differing:
-            for piece in named:
-                run.establish(piece)
+            for value, piece in named:
+                run.establish(value, piece)
             return theory
         term = _last(differing)
         reducer, _ = (None, ()) if term.kind is Kind.VIEW else _as_sum(term)
@@ -61,7 +59,10 @@ def _views(run: Calculus, left: Value, right: Value, guarded: bool) -> Theory:
             rest = reduce(rels.set_union, map(rels.domain, differing.values()))
             left, right = run.restricted(left, rest), run.restricted(right, rest)
         if reducer is None:
-            named += [piece for value in (left, right) for piece in value.pieces if guarded and piece.atom is term]
+            read = [(value, piece) for value in (left, right) for piece in value.pieces if piece.atom is term]
+            # whoever holds elements under guards has one of them at every point: they are no sum of those present
+            guarded |= is_guarded(term.parts) and not all(run.is_established(piece) for _, piece in read)
+            named += read if guarded else []
             left, right = (replace(v, pieces=_replaced(run, v.pieces, term, None)) for v in (left, right))
             continue
         place = next(rels.domain(rel) for (each, _), rel in differing.items() if each is term)
@@ -195,6 +196,8 @@ def _definition(run: Calculus, term: Term, piece: Piece, monoid: Monoid | None) 
             raise Rejection(f"holds other elements: {term} has no counterpart")
         if term.kind is Kind.SUM:
             return parts
+        if is_guarded(parts):
+            raise Rejection(f"{term} is a function of elements that may be absent")
     elif monoid is not None and is_guarded(parts) and not run.is_established(piece):
         raise Rejection(f"{term} is not known to be one element at all of its points")
     if piece.atom.kind is Kind.GUARD:

@@ -1,12 +1,8 @@
 """Results that depend on the order of elements: a claim names a term that is made of the same elements, in that order.
 
-An order term is defined by what a function makes of a sequence of elements at each of its points. What an op takes, in
-which order, and why nothing else counts, its record says, with the lemmas (`ops/sequence_relation.py`). Where a result
-is claimed to be the term read at m(p), the elements at hand at p have to be the term's at m(p): each has a counterpart,
-all of the term's are one, and no two are out of order, unless the record says that order counts for nothing. Elements
-are the same if they are read from the same terms at the same indices, under the same guards. Where at most one of them
-is present by a promise of the before program, order counts for nothing either, at those points of a term at which an
-op that makes the promise was found to be that term.
+What an op takes, in which order, and why nothing else counts, its record says (`ops/sequence_relation.py`). An element
+at p has to have a counterpart at m(p), where the term is read, each there has to be one, none may be out of order, but
+where order counts for nothing: by the record, or by a promise, if an op that makes it was found to be that term.
 """
 
 from __future__ import annotations
@@ -44,7 +40,7 @@ def in_order(run: Run, order: Order) -> list[Value]:
             free = run.is_established(piece) if order.any_order is None else order.any_order
             _check_same(run, order, _sequences(run, atom), piece.rel, free)
             if order.unique and run.is_original:
-                run.establish(piece)
+                run.establish(value, piece)
         results.append(value)
     return results
 

@@ -1,7 +1,4 @@
-"""The checker's own hold on isl: relations and sets, and the few questions that checking asks of them.
-
-Results are remembered by the numbers of their operands, so that a layer that repeats costs once what it costs.
-"""
+"""The checker's own hold on isl: relations, sets, and the few questions asked of them, each answered once."""
 
 from __future__ import annotations
 

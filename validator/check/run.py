@@ -155,7 +155,7 @@ class Run(Calculus):
         if atom.kind is Kind.APPLY:
             return atom.key.partition(" ")[0], self.terms.meanings.get(atom.key, {}), parts
         summed = sum_of(atom) if len(parts) == 2 else None
-        if summed is None or summed[0] not in (Monoid.AND, Monoid.OR):
+        if summed is None or summed[0] not in (Monoid.AND, Monoid.OR) or is_guarded(atom.parts):
             return None
         (_, first), (_, second) = parts
         same = self.rels.set_equal(self.rels.domain(first), self.rels.domain(second))

@@ -1,7 +1,6 @@
 """Logical terms: what values of both programs are written in.
 
-A term is a definition, so there is nothing to trust in it: it says what it is at each of its indices, in other terms.
-Terms are kept once each; a term only ever refers to terms before it.
+A term is a definition, so there is nothing to trust in it: it says what it is at each of its indices, in earlier terms.
 """
 
 from __future__ import annotations

@@ -66,9 +66,11 @@ class Calculus(Engine):
         self.covered(value.pieces, value.domain)
         return value
 
-    def establish(self, piece: Piece) -> None:
-        image = self.rels.range(piece.rel)
-        self.single[piece.atom] = self.rels.set_union(self.single.get(piece.atom, image), image)
+    def establish(self, value: Value, piece: Piece) -> None:
+        """A piece that is all that a value has at its points is one element there."""
+        if self.rels.single_valued(piece.rel) and len(self.restricted(value, self.rels.domain(piece.rel)).pieces) == 1:
+            image = self.rels.range(piece.rel)
+            self.single[piece.atom] = self.rels.set_union(self.single.get(piece.atom, image), image)
 
     def is_established(self, piece: Piece) -> bool:
         known = self.single.get(piece.atom)

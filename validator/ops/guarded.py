@@ -41,7 +41,17 @@ def index_form(engine: Engine, value: Any) -> Any:
     """An integer or boolean view with every piece INT under guards: p → (n, x1, t1, …)."""
     value = engine.close(value, "index of a data-dependent access")
     pieces = _read(engine, [(part, piece.rel) for piece in value.pieces for part in _expand(engine, piece.atom)])
+    if not _everywhere(engine, pieces, value.domain):
+        # a sum without elements is neutral there, which no operation on its elements tells
+        pieces = _read(engine, [(_root(engine, piece.atom), piece.rel) for piece in value.pieces])
     return engine.value(value.type, engine.gathered(pieces), value.domain, theory=value.theory)
+
+
+def _everywhere(engine: Engine, pieces: Sequence[Any], domain: Dom) -> bool:
+    store, covered = engine.store, engine.store.set_minus(domain, domain)
+    for piece in pieces:
+        covered = store.set_union(covered, store.domain(piece.rel))
+    return store.set_subset(domain, covered)
 
 
 def _read(engine: Engine, parts: Sequence[tuple[Any, Rel | None]]) -> list[Any]:

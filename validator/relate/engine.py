@@ -125,7 +125,7 @@ class Prover(Engine):
         if definition is None or definition.monoid not in (Monoid.AND, Monoid.OR) or len(definition.pieces) != 2:
             return None
         first, second = definition.pieces
-        if not all(self.store.single_valued(piece.rel) for piece in definition.pieces):
+        if any(self.unguarded(piece.atom)[1] or not self.store.single_valued(piece.rel) for piece in definition.pieces):
             return None
         if not self.store.set_equal(self.store.domain(first.rel), self.store.domain(second.rel)):
             return None
