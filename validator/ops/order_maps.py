@@ -84,10 +84,11 @@ def trailing_rows(builder: Builder, op: Op, row_rank: int) -> Rows:
 
 
 def top_k_rows(builder: Builder, op: Op) -> Rows:
-    """The greatest k of each row: `chlo.top_k` and `mhlo.topk` are one function."""
+    """The greatest k of each row: `chlo.top_k` and `mhlo.topk` are one function, if both keep ties in order or not."""
     type_ = op.operands[0].tensor
     *batch, length = type_.shape
-    key = ("top_k", int(op.attributes["k"]), bool(op.attributes.get("largest", True)), length)
+    largest, stable = (bool(op.attributes.get(name, True)) for name in ("largest", "is_stable"))
+    key = ("top_k", int(op.attributes["k"]), largest, stable, length)
     reads = tuple(_whole(builder, result.tensor) for result in op.results)
     return Rows(key, ((0, _whole(builder, type_), 1),), tuple(batch), reads)
 
