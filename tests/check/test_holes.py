@@ -223,3 +223,43 @@ def test_a_logical_sum_without_elements_is_neutral():
     first, second = (_view(7, "stablehlo.reduce", [2, rel, 1]) for rel in (1, 2))
     check(_certificate(before, right, tables, first, second, "exact").encode(), "certificate", before, right)
     _rejected(_certificate(before, wrong, tables, first, second, "exact"), before, wrong, "holds other elements")
+
+
+def test_a_function_of_an_element_that_may_be_absent_is_no_sum():
+    """x + y where a test holds, else x, is a sum, but no `add`: as an integer that indexes it would have no value."""
+    index, table = Tensor((1,), "i32"), Tensor((8,), "i32")
+
+    def added(devices: int) -> Program:
+        body = """
+%four = stablehlo.constant dense<4> : tensor<i32>
+%z = stablehlo.constant dense<0> : tensor<1xi32>
+%ds = stablehlo.dynamic_slice %a0, %a1, sizes = [1] : (tensor<8xi32>, tensor<i32>) -> tensor<1xi32>
+%p = stablehlo.compare LT, %a1, %four : (tensor<i32>, tensor<i32>) -> tensor<i1>
+%pb = stablehlo.broadcast_in_dim %p, dims = [] : (tensor<i1>) -> tensor<1xi1>
+%sel = stablehlo.select %pb, %ds, %z : tensor<1xi1>, tensor<1xi32>
+%out = stablehlo.add %a2, %sel : tensor<1xi32>
+"""
+        return program(body, [table, NUMBER, index], index, devices)
+
+    before, after = added(1), added(2)
+    text = written(before, after)
+    lines = text.split("\n")
+    terms, relations = text.count('"shardproof.term"'), text.count('"shardproof.relation"')
+    start = next(k for k, line in enumerate(lines) if '"shardproof.program"' in line)
+    kinds = [re.search(r'key = "([^"]*)", kind = "(\w+)"', line) for line in lines if '"shardproof.term"' in line]
+    found = [each.groups() if each else None for each in kinds]
+    number, one = found.index(("0|8", "parameter")), found.index(("1", "parameter"))
+    other = found.index(("2|1", "parameter"))
+    tables = [
+        _relation("{ [i0] -> [o0, o0] : 0 <= o0 <= 3; [i0] -> [0, o1] : -2147483648 <= o1 < 0 }"),
+        _relation("{ [i0] -> [i0] }"),
+        _relation("{ [i0 = 0] -> [i0] }"),
+        _line("term", kind="guard", type="i32", arity=2, key="", parts=[number, -1, 1, one, -1, 1], levels=0),
+        _term("apply", "i32", 1, "stablehlo.add", [other, relations + 1, 1, terms, relations, 1]),
+    ]
+    end = next(k for k, line in enumerate(lines) if k > start and '"shardproof.program"' in line)
+    step = next((k for k in range(start, end) if "stablehlo.add" in lines[k]), end)
+    claims = _view(6, "stablehlo.add", [terms + 1, relations + 2, 1])
+    forged = _printed([*lines[:start], *tables, *lines[start:step], *claims, *lines[end:]])
+    with pytest.raises(Rejection, match="a function of elements that may be absent"):
+        check(sealed(forged).encode(), "certificate", before, after)
