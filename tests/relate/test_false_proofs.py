@@ -501,3 +501,23 @@ def test_top_k_that_may_order_ties_as_it_likes_is_another_function() -> None:
     assert theory_of(kept, free) is None
     assert theory_of(free, kept) is None
     assert theory_of(free, free) is Theory.EXACT
+
+
+def test_a_function_of_another_accuracy_is_another_function() -> None:
+    def root(accuracy: str) -> str:
+        body = f"""%o = "stablehlo.exponential"(%x) {accuracy}
+          : (tensor<4xf32>) -> tensor<4xf32> return %o : tensor<4xf32>"""
+        return module([("x", "4xf32", "")], "4xf32", body)
+
+    plain, default, best, rough = (
+        root(f"<{{result_accuracy = #stablehlo.result_accuracy<{told}>}}>" if told else "")
+        for told in (
+            "",
+            "mode = #stablehlo.result_accuracy_mode<DEFAULT>",
+            "mode = #stablehlo.result_accuracy_mode<HIGHEST>",
+            "atol = 1.0e-1, mode = #stablehlo.result_accuracy_mode<TOLERANCE>",
+        )
+    )
+    assert theory_of(plain, default) is theory_of(best, best) is theory_of(rough, rough) is Theory.EXACT
+    for before, after in ((best, plain), (best, rough), (plain, rough), (default, best)):
+        assert theory_of(before, after) is None

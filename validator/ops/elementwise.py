@@ -154,12 +154,12 @@ def evaluate_imag(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     return [operand.imag if op.operands[0].tensor.dtype.is_complex else np.zeros_like(operand)]
 
 
-_record = partial(family_record, Family.ELEMENTWISE, ignored=frozenset({"result_accuracy"}))
+_record = partial(family_record, Family.ELEMENTWISE)
 
 RECORDS: tuple[OpRecord, ...] = (
-    *(_record(f"stablehlo.{name}", doc, evaluate_unary) for name, doc in _UNARY.items()),
-    *(_record(f"chlo.{name}", doc, evaluate_unary) for name, doc in _CHLO_UNARY.items()),
-    *(_record(f"mhlo.{name}", doc, evaluate_unary) for name, doc in _CHLO_UNARY.items()),
+    *(_record(f"stablehlo.{name}", doc, evaluate_unary, "result_accuracy") for name, doc in _UNARY.items()),
+    *(_record(f"chlo.{name}", doc, evaluate_unary, "result_accuracy") for name, doc in _CHLO_UNARY.items()),
+    *(_record(f"mhlo.{name}", doc, evaluate_unary, "result_accuracy") for name, doc in _CHLO_UNARY.items()),
     *(_record(f"stablehlo.{name}", doc, evaluate_binary) for name, doc in _BINARY.items()),
     _record("stablehlo.compare", "comparison of elements", evaluate_compare, "comparison_direction", "compare_type"),
     _record("stablehlo.select", "second operand where the first holds, else the third", evaluate_select),

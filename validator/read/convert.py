@@ -48,6 +48,8 @@ def _attributes(op: ir.Operation) -> Any:
     return op.attributes
 
 
+_ANY_ACCURACY = "#stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<DEFAULT>>"
+"""What an operation asks for that says nothing of how accurate it has to be."""
 _WHOLE_TUPLE = Value(-1, TupleType(()), "%tuple")
 
 Work = Generator["Work", None, None]
@@ -321,6 +323,8 @@ class Converter:
                 attributes[key] = read[0] if key == "sharding" else read
             else:
                 attributes[key] = value(attribute)
+        if attributes.get("result_accuracy") == _ANY_ACCURACY:
+            del attributes["result_accuracy"]
         if name == "stablehlo.dot":
             attributes["dot_dimension_numbers"] = DotDims((), (), (operands[0].tensor.rank - 1,), (0,))
         elif name == "stablehlo.gather":
