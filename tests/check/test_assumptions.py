@@ -13,6 +13,7 @@ from shardproof.validator.check.check import check
 from shardproof.validator.check.errors import Rejection
 from shardproof.validator.options import Assumption, Options
 from shardproof.validator.read.ir import Program
+from shardproof.validator.report.verdict import Verdict
 from shardproof.validator.validate import validate_programs
 from tests.relate.lemma_examples import EXAMPLES
 from tests.relate.pairs import Tensor, program
@@ -111,3 +112,30 @@ def test_a_model_that_is_related_by_hand():
     before, after = folder / "tp1_layer1.hlo.pb.gz", folder / "tp2_layer1.hlo.pb.gz"
     report = shardproof.validate_modules(before, after, relations=folder / "relations.mlir", certificate=True)
     assert report.certificate is not None, [note.text for note in report.notes]
+
+
+def _chosen(devices: int, *, few: bool) -> Program:
+    """A look-up in sixteen elements, or in the first four, besides one in four that is run only if a test holds."""
+    types = [Tensor((4,), "f32"), Tensor((16,), "f32"), Tensor((), "i32"), Tensor((), "i1")]
+    count, source = (4, "%s") if few else (16, "%a1")
+    body = f"""
+%c = "stablehlo.if"(%a3) ({{
+  %d = stablehlo.dynamic_slice %a0, %a2, sizes = [1] : (tensor<4xf32>, tensor<i32>) -> tensor<1xf32>
+  stablehlo.return %d : tensor<1xf32>
+}}, {{
+  %e = stablehlo.constant dense<0.0> : tensor<1xf32>
+  stablehlo.return %e : tensor<1xf32>
+}}) : (tensor<i1>) -> tensor<1xf32>
+%s = stablehlo.slice %a1 [0:4] : (tensor<16xf32>) -> tensor<4xf32>
+%out = stablehlo.dynamic_slice {source}, %a2, sizes = [1] : (tensor<{count}xf32>, tensor<i32>) -> tensor<1xf32>
+"""
+    return program(body, types, Tensor((1,), "f32"), devices)
+
+
+def test_an_index_of_a_branch_that_is_not_run_may_be_out_of_bounds():
+    before, after, wrong = _chosen(1, few=False), _chosen(2, few=False), _chosen(2, few=True)
+    options = Options(assumptions=frozenset({Assumption.INDICES_IN_BOUNDS}), certificate=True)
+    text = _written(before, after)
+    assert validate_programs(before, wrong, options).verdict is Verdict.REFUTED
+    with pytest.raises(Rejection):
+        check(about(text, after, wrong).encode(), "c", before, wrong, in_bounds=True)

@@ -46,6 +46,7 @@ class Run(Calculus):
     num_partitions: int
     inner: Builder | None = None
     inside: bool = False
+    conditional: bool = False
     env: dict[int, Any] = field(default_factory=dict)
     shardings: dict[int, Sharding | None] = field(default_factory=dict)
     step: Step = NO_STEP
@@ -180,7 +181,8 @@ class Run(Calculus):
     taken_apart = taken_apart  # pyright: ignore[reportAssignmentType]
 
     def branch(self, op: Op, number: int) -> list[Value]:
-        return [self.known(value) for value in self.block(op.regions[number], number)]
+        with self.bounded({}):
+            return [self.known(value) for value in self.block(op.regions[number], number)]
 
     def body(self, region: Region) -> list[Any]:
         return [self.known(value) for value in self.block(region, 0)]
@@ -197,14 +199,13 @@ class Run(Calculus):
 
     @contextmanager
     def bounded(self, ranges: Mapping[Term, tuple[int, int]]) -> Iterator[None]:
-        """Unknown integers have these ranges inside the `with` block."""
-        before = self.ranges, self.expansions
-        if ranges:
-            self.ranges, self.expansions = {**self.ranges, **ranges}, {}
+        """Unknown integers have these ranges inside the `with` block, which is of a block that may not be run."""
+        before = self.ranges, self.expansions, self.conditional
+        self.ranges, self.expansions, self.conditional = {**self.ranges, **ranges}, {}, True
         try:
             yield
         finally:
-            self.ranges, self.expansions = before
+            self.ranges, self.expansions, self.conditional = before
 
     def not_modelled(self, type_: Any, construct: str) -> Any:
         raise Rejection(f"not checked: {construct}")

@@ -64,6 +64,8 @@ class Engine(ABC):
     is_original: bool
     inside: bool
     """Whether this is the body of a manual region."""
+    conditional: bool
+    """Whether this is a block that may not be run: a branch, or the body of a loop."""
     num_partitions: int
     expansions: dict[Any, Any]
     """What atoms were found to be as guarded integers, at this place of the program."""

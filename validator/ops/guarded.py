@@ -212,10 +212,11 @@ def index_joints(engine: Engine, indices: Sequence[Any], limits: Sequence[int], 
 def _assume_within(engine: Engine, index: Any, high: int) -> bool:
     """Assume that an index of the original lies between 0 and `high`; True if that says something new of an unknown.
 
-    Assumption *indices-in-bounds*: values of an unknown integer that put the index outside are excluded inputs.
+    Assumption *indices-in-bounds*: values of an unknown integer that put the index outside are excluded inputs. That
+    says nothing of an index in a block that is not run.
     """
     store, excluded, changed = engine.store, engine.excluded, False
-    if excluded is None or not engine.is_original:
+    if excluded is None or not engine.is_original or engine.conditional:
         return False
     for piece in index.pieces:
         guards, count, rel = split_guarded(engine, piece)

@@ -135,6 +135,10 @@ class Prover(Engine):
         return self.context.root_ranges.get(atom.number, atom.dtype.integer_range)
 
     @property
+    def conditional(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.context.in_body
+
+    @property
     def excluded(self) -> dict[Atom, Dom] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.context.excluded if self.context.assume_in_bounds else None
 
