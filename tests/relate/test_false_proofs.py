@@ -521,3 +521,14 @@ def test_a_function_of_another_accuracy_is_another_function() -> None:
     assert theory_of(plain, default) is theory_of(best, best) is theory_of(rough, rough) is Theory.EXACT
     for before, after in ((best, plain), (best, rough), (plain, rough), (default, best)):
         assert theory_of(before, after) is None
+
+
+def test_an_opaque_call_of_other_computations_is_no_known_function() -> None:
+    """What it does with a computation is as unknown as which one it gets."""
+    body = """%o = stablehlo.custom_call @opaque(%x) {{called_computations = [@{0}]}}
+      : (tensor<4xf32>) -> tensor<4xf32> return %o : tensor<4xf32> }}
+    func.func private @same(%a: tensor<4xf32>) -> tensor<4xf32> {{ return %a : tensor<4xf32> }}
+    func.func private @less(%a: tensor<4xf32>) -> tensor<4xf32> {{
+      %b = stablehlo.negate %a : tensor<4xf32> return %b : tensor<4xf32>"""
+    before, after = (module([("x", "4xf32", "")], "4xf32", body.format(name)) for name in ("same", "less"))
+    assert theory_of(before, after) is None

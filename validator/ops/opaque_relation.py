@@ -92,6 +92,8 @@ def relate_custom_call(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     effect = bool(op.attributes.get("has_side_effect", False))
     if contract is Contract.MANUAL or effect or types is None or len(tensors) != len(values):
         return engine.refuse(op, f"custom call '{target}'")
+    if contract is None and op.attributes.get("called_computations"):
+        return engine.refuse(op, f"custom call '{target}' of other computations")
     # one attribute of two spellings: the converter's and JAX's own
     config = op.attributes.get("mhlo.backend_config", op.attributes.get("backend_config"))
     key = (op.name, frozen_attributes(op.attributes, _MEANING), frozen(config))
