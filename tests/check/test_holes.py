@@ -9,6 +9,7 @@ import pytest
 
 from shardproof.validator.check.check import check
 from shardproof.validator.check.errors import Rejection
+from shardproof.validator.check.relations import Relations
 from shardproof.validator.ops.digest import digest
 from shardproof.validator.read.ir import Program
 from shardproof.validator.read.scalars import fold_scalars
@@ -263,3 +264,10 @@ def test_a_function_of_an_element_that_may_be_absent_is_no_sum():
     forged = _printed([*lines[:start], *tables, *lines[start:step], *claims, *lines[end:]])
     with pytest.raises(Rejection, match="a function of elements that may be absent"):
         check(sealed(forged).encode(), "certificate", before, after)
+
+
+def test_a_relation_has_no_parameters():
+    relations = Relations()
+    assert relations.rel("{[p] -> [p]}").arity_in == 1
+    with pytest.raises(Rejection):
+        relations.rel("[n] -> {[p] -> [n]}")

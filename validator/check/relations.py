@@ -89,8 +89,8 @@ class Relations:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         raise AttributeError(f"no operation '{name}'")
 
-    def rel(self, text: str) -> Rel:
-        return self._remembered((Rel, text), lambda: isl.Map(text, context=self._context))
+    def rel(self, text: str) -> Rel:  # isl's parameters, which would stand before the brace, are no part of relations
+        return self._remembered((Rel, text), lambda: isl.Map("{" + text.removeprefix("{"), context=self._context))
 
     def dom(self, text: str) -> Dom:
         return self._remembered((Dom, text), lambda: isl.Set(text, context=self._context))
