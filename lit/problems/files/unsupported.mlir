@@ -11,7 +11,10 @@ module @before {
 }
 module @after attributes {mhlo.num_partitions = 3 : i32} {
   func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-    %0 = chlo.bessel_i1e %x : tensor<2xf32> -> tensor<2xf32>
+    %low = stablehlo.constant dense<0.0> : tensor<f32>
+    %high = stablehlo.constant dense<1.0> : tensor<f32>
+    %shape = stablehlo.constant dense<2> : tensor<1xi64>
+    %0 = stablehlo.rng %low, %high, %shape, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<2xf32>
     return %0 : tensor<2xf32>
   }
 }
