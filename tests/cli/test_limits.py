@@ -69,8 +69,7 @@ def test_what_was_walked_stays_proved(patched):
             "return old(*arguments, **named)",
         )
         + function("stuck", STUCK)
-        + "import shardproof.validator.ops.elementwise_relation as relation\n"
-        "relation.lift = new\n"
+        + "import shardproof.validator.relate.engine as engine\nengine.lift = new\n"
     )
     report = limited(chain("multiply"), chain("multiply"), Options(timeout=8))
     assert (verdicts(report), report.obstacle) == ([Verdict.PROVED, Verdict.NOT_PROVED], Obstacle.TIMEOUT)

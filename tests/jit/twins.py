@@ -153,7 +153,6 @@ TWINS = (
         VOCABULARY,
         'rows(table, words - start), "vocab")',
         'table.at[words - start].get(mode="promise_in_bounds", wrap_negative_indices=False), "vocab")',
-        at="scores = hidden @ table.T",
     ),
     Twin(
         "K27",
