@@ -14,7 +14,7 @@ import numpy as np
 
 from ..read.attributes import DeviceGroups, DevicePairs
 from ..read.ir import Op
-from ..relation.build import Builder, affine, box_constraints, names
+from ..relation.build import Builder, affine, box_constraints, names, passing
 from ..relation.mesh import affine_fit
 
 if TYPE_CHECKING:
@@ -182,8 +182,7 @@ def source_read(builder: Builder, op: Op, number: int, vector: np.ndarray) -> Re
     if devices is None:
         return None
     shape = op.results[number].tensor.shape
-    inner = ",".join(names("x", len(shape)))
-    rel = builder.store.side_by_side(devices, builder.store.rel(f"{{[{inner}] -> [{inner}]}}"))
+    rel = builder.store.side_by_side(devices, passing(builder.store, len(shape)))
     return builder.store.restrict(rel, builder.points(shape))
 
 
@@ -192,10 +191,8 @@ def _with_place(builder: Builder, place: Rel, shape: tuple[int, ...], local: lis
     store, device = builder.store, builder.device
     count = len(shape)
     index = names("i", count)
-    known = store.pair(
-        store.rel(f"{{[{','.join(device)}] -> [{','.join(device)}]}}") if device else store.rel("{[] -> []}"), place
-    )
-    both = store.side_by_side(known, store.rel(f"{{[{','.join(index)}] -> [{','.join(index)}]}}"))
+    known = store.pair(passing(store, len(device)), place)
+    both = store.side_by_side(known, passing(store, count))
     box = " and ".join(box_constraints(index, shape)) or "1 = 1"
     read = store.rel(f"{{[{','.join([*device, 'w', *index])}] -> [{','.join([*device, *local])}] : {box}}}")
     return store.compose(both, read)

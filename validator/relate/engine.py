@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -150,10 +151,7 @@ class Prover(Engine):
         parts = list(told)
         if operands is not None:
             parts.append(lift(self.walk, function.key, operands, type_, commutative=function.commutative))
-        found = parts[0]
-        for part in parts[1:]:
-            found = self.beside(found, part)
-        return found
+        return reduce(self.beside, parts)
 
     def sum_over(self, value: Val, rel: Rel, monoid: Monoid, type_: TensorType, *, steps: int) -> Val:
         return sums.sum_over(self.walk, value, rel, monoid, type_, steps=steps)

@@ -21,6 +21,7 @@ from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .context import Definition
 from .lift import doubled, find, lift
+from .representatives import representatives
 from .splitting import split
 from .value import Piece, Val, strongest
 
@@ -488,7 +489,7 @@ def _representatives(walk: Walk, value: Val) -> Rel:
     """p → the least point that holds the same element: for sums only along whole coordinates."""
     store = walk.store
     if not value.is_view or value.has_guards:
-        return invariant_choice(walk, value.domain, value.pieces)
+        return representatives(walk, value.domain, [(piece.rel, 0) for piece in value.pieces])
     if all(store.injective(piece.rel) for piece in value.pieces):
         return store.identity_on(value.domain)
     same: Rel | None = None
@@ -497,19 +498,3 @@ def _representatives(walk: Walk, value: Val) -> Rel:
         same = part if same is None else store.union(same, part)
     assert same is not None
     return store.lexmin(same)
-
-
-def invariant_choice(walk: Walk, domain: Dom, pieces: Sequence[Piece]) -> Rel:
-    """p → the representative of p: coordinates that the pieces do not depend on set to their least value."""
-    store = walk.store
-    choose = store.identity_on(domain)
-    for position in range(domain.arity):
-        low_high = store.bounds(domain, position)
-        if low_high is None or low_high[0] == low_high[1]:
-            continue
-        flatten = walk.set_coordinate(domain, position, low_high[0])
-        if flatten is None:
-            continue
-        if all(store.equal(store.compose(flatten, piece.rel), piece.rel) for piece in pieces):
-            choose = store.compose(choose, flatten)
-    return choose

@@ -28,8 +28,8 @@ from ..relation.build import names
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .context import Context, Definition
-from .fold import invariant_choice
 from .forms import Factors, Form, NoFormError, factors_of, matched, offsets_of, restricted, role_of
+from .representatives import representatives
 from .value import Piece
 
 if TYPE_CHECKING:
@@ -390,7 +390,7 @@ class Polynomials:
             found = [(known.atom, match)]
             rest = restricted(walk, form, store.set_minus(form.domain, good))
             return found if store.set_empty(rest.domain) else found + self._sum(walk, rest)
-        choose = invariant_choice(walk, form.domain, form.pieces)
+        choose = representatives(walk, form.domain, [(piece.rel, 0) for piece in form.pieces])
         kept = store.range(choose)
         definition = restricted(walk, form, kept).pieces
         parts = tuple(piece.atom for piece in definition)

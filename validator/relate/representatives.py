@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..relation.build import names
+from ..relation.build import passing
 from ..relation.store import Dom, Rel
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ def representatives(walk: Walk, domain: Dom, contents: Sequence[tuple[Rel, int]]
 
 def _is_invariant(walk: Walk, rel: Rel, flatten: Rel, further: int) -> bool:
     store = walk.store
-    kept = ",".join(names("k", further))
-    whole = store.side_by_side(flatten, store.rel(f"{{[{kept}] -> [{kept}]}}"))
+    whole = store.side_by_side(flatten, passing(store, further)) if further else flatten
     own = store.restrict(rel, store.domain(whole))
     return store.equal(store.compose(whole, rel), own)

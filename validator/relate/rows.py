@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..ops.engine import RowOperand
 from ..ops.order_maps import row_extents, rows_defined
 from ..read.ir import TensorType
-from ..relation.build import names
+from ..relation.build import passing
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .fold import name_value
@@ -75,9 +75,9 @@ def relate_rows(
         inner = read.arity_out - arity
         parts = []
         for terms, rel in pieces:
-            whole = store.side_by_side(rel, _pass(walk, inner))
+            whole = store.side_by_side(rel, passing(store, inner))
             parts.append(Piece(terms[number], store.compose(read, whole)))
-        points = store.preimage(store.set_product(domain, _everything(walk, inner)), read)
+        points = store.preimage(store.set_product(domain, store.everything(inner)), read)
         results.append(Val(type_, tuple(parts), points, theory=strongest(theories)))
     return results
 
@@ -85,15 +85,6 @@ def relate_rows(
 def _single(walk: Walk, value: Val) -> Val:
     value = walk.close(value, f"operand of '{walk.op_name}'")
     return value if len(value.pieces) == 1 else name_value(walk, value)
-
-
-def _pass(walk: Walk, count: int) -> Rel:
-    inner = ",".join(names("k", count))
-    return walk.store.rel(f"{{[{inner}] -> [{inner}]}}")
-
-
-def _everything(walk: Walk, count: int) -> Dom:
-    return walk.store.dom(f"{{[{','.join(names('k', count))}]}}")
 
 
 def _match(walk: Walk, contents: Sequence[tuple[Rel, int]], term: RowTerm, domain: Dom, arity: int) -> Rel | None:
@@ -112,9 +103,9 @@ def _match(walk: Walk, contents: Sequence[tuple[Rel, int]], term: RowTerm, domai
         match = store.lexmin(match)
     good = store.domain(match)
     for (rel, row_rank), known in zip(contents, term.contents, strict=True):
-        whole = store.side_by_side(match, _pass(walk, row_rank))
+        whole = store.side_by_side(match, passing(store, row_rank))
         want = store.compose(whole, known)
-        have = store.restrict(rel, store.set_product(store.domain(match), _everything(walk, row_rank)))
+        have = store.restrict(rel, store.set_product(store.domain(match), store.everything(row_rank)))
         if not store.equal(have, want):
             differ = store.set_union(store.domain(store.minus(have, want)), store.domain(store.minus(want, have)))
             good = store.set_minus(good, walk.leading(differ, arity))
@@ -156,7 +147,7 @@ def _fresh(
     for atom in made:
         walk.note_fresh(atom)
     stored = tuple(
-        store.restrict(rel, store.set_product(kept, _everything(walk, row_rank))) for rel, row_rank in contents
+        store.restrict(rel, store.set_product(kept, store.everything(row_rank))) for rel, row_rank in contents
     )
     walk.context.rows.setdefault(full_key, []).append(RowTerm(made, stored, tuple(rank for _, rank in contents)))
     return made, choose
