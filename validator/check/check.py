@@ -57,21 +57,21 @@ def check(
     that does not prove that the programs are equal.
     """
     before, after = with_sums_written_out(fold_scalars(before), fold_scalars(after), (given.parameters, given.results))
-    rels, terms = Relations(), Terms()
     try:
-        certificate = read_certificate(data, name)
-        run = partial(Run, rels, terms, {}, [], {}, Tables(certificate, rels, terms), {} if in_bounds else None)
-        return _check(certificate, run, before, after, given)
+        return _check(read_certificate(data, name), before, after, given, in_bounds)
     except FormError as error:
         raise Rejection(str(error)) from error
     except _UNFOLLOWED as error:
         raise Rejection(f"a step that cannot be followed: {type(error).__name__}: {error}") from error
 
 
-def _check(certificate: Certificate, run: Any, before: Program, after: Program, given: Given) -> Accepted:
+def _check(certificate: Certificate, before: Program, after: Program, given: Given, in_bounds: bool) -> Accepted:
+    rels: Any = Relations()
+    terms = Terms()
+    run = partial(Run, rels, terms, {}, [], {}, Tables(certificate, rels, terms), {} if in_bounds else None)
     head, programs = certificate.head, (digest(before), digest(after))
     mesh = mesh_for(before, after, given.shardings, device_vectors(given, after.num_devices))
-    assumed = [*["indices-in-bounds"] * (run.args[-1] is not None), *["relations"] * bool(given.source)]
+    assumed = [*["indices-in-bounds"] * in_bounds, *["relations"] * bool(given.source)]
     for is_wrong, what in (
         (programs != (head["before"], head["after"]), "the certificate speaks of other programs"),
         (head["assumptions"] != assumed, f"the certificate assumes {head['assumptions']}, and given is {assumed}"),
@@ -84,8 +84,8 @@ def _check(certificate: Certificate, run: Any, before: Program, after: Program, 
         if is_wrong:
             raise Rejection(what)
     stages = not given.source and both_on_devices(before, after)
-    devices = Builder(run.args[0], mesh)
-    logical = devices if stages else Builder(run.args[0], NO_DEVICES)
+    devices = Builder(rels, mesh)
+    logical = devices if stages else Builder(rels, NO_DEVICES)
     inner = devices if before.num_devices > 1 and not stages else None
     first: Run = run(logical, True, before.num_partitions, inner)
     second: Run = run(devices, False, after.num_partitions)
