@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -35,6 +35,7 @@ from shardproof.validator.cli import main as validate
 from shardproof.validator.cli import parser
 
 from .damage import Damage, damage_bytes, damage_fields, damage_tokens
+from .resumed import add_rows, in_turn, read_rows
 from .watched import Failure, run
 
 ROOT = Path(__file__).parents[1]
@@ -277,18 +278,6 @@ def keep(task: Task, files: tuple[bytes, ...], command: list[str]) -> None:
     (folder / "command").write_text(json.dumps(command))
 
 
-def _tasks(
-    kinds: list[str], numbers: Iterable[int], seed: int, found: str, done: set[tuple[str, int, int]], end: float
-) -> Iterator[Task]:
-    """Cases of all kinds in turn, until the time is over."""
-    for number in numbers:
-        for kind in kinds:
-            if time.monotonic() > end:
-                return
-            if (kind, seed, number) not in done:
-                yield Task(number, kind, seed, found)
-
-
 def _lost(task: Task, failure: Failure) -> dict[str, Any]:
     """The row of a case whose process died or did not end."""
     made_of, files, command = case(task.number, task.kind, task.seed)
@@ -325,17 +314,13 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = options.parse_args(arguments)
     if unknown := set(chosen.kinds) - set(KINDS):
         options.error(f"no such kind: {', '.join(sorted(unknown))}")
-    rows = [json.loads(line) for line in chosen.results.read_text().splitlines()] if chosen.results.exists() else []
+    rows = read_rows(chosen.results)
     done = {(row["kind"], row["seed"], row["case"]) for row in rows}
     found = str(chosen.results.with_name(chosen.results.name + ".found").absolute())
     numbers = itertools.count() if chosen.cases is None else range(chosen.cases)
-    end = time.monotonic() + chosen.seconds
-    tasks = _tasks(list(chosen.kinds) or list(KINDS), numbers, chosen.seed, found, done, end)
-    with chosen.results.open("a") as file:
-        for task, result in run(attempt, tasks, limit=LIMIT):
-            row = _lost(task, result) if isinstance(result, Failure) else result
-            rows.append(row)
-            print(json.dumps(row), file=file, flush=True)
+    cases = in_turn(chosen.kinds or KINDS, numbers, time.monotonic() + chosen.seconds)
+    tasks = (Task(n, kind, chosen.seed, found) for kind, n in cases if (kind, chosen.seed, n) not in done)
+    rows += add_rows(chosen.results, run(attempt, tasks, limit=LIMIT), _lost)
     print("\n".join(summary(rows)))
     return 1 if any(row["finding"] for row in rows) else 0
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import os
 import random
 import re
@@ -20,7 +19,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +49,7 @@ from shardproof.validator.validate import validate_programs  # noqa: E402
 
 from .oracle import Label, label  # noqa: E402
 from .random_programs import KINDS, RandomProgram, draw  # noqa: E402
+from .resumed import add_rows, in_turn, read_rows  # noqa: E402
 from .watched import Failure, run  # noqa: E402
 
 TRIALS = 3
@@ -73,7 +73,11 @@ def program(task: Task) -> RandomProgram:
 
 def attempt(task: Task) -> dict[str, Any]:
     """The row of one program."""
-    return {"number": task.number, "seed": task.seed} | judge(program(task))
+    return _identity(task) | judge(program(task))
+
+
+def _identity(task: Task) -> dict[str, Any]:
+    return {"number": task.number, "seed": task.seed, "asked": task.kind}
 
 
 def judge(made: RandomProgram) -> dict[str, Any]:
@@ -268,15 +272,6 @@ def _line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0][:200]
 
 
-def _tasks(kinds: list[str | None], numbers: Iterable[int], seed: int, done: set[Any], end: float) -> Iterator[Task]:
-    for number in numbers:
-        for kind in kinds:
-            if time.monotonic() > end:
-                return
-            if (number, kind, seed) not in done:
-                yield Task(number, kind, seed)
-
-
 def summary(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Counts by kind, then what disagrees, then where proofs failed."""
     groups: dict[str, Counter[str]] = defaultdict(Counter)
@@ -313,24 +308,23 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = options.parse_args(arguments)
     if unknown := set(chosen.kinds) - set(KINDS):
         options.error(f"no such kind: {', '.join(sorted(unknown))}")
-    rows = [json.loads(line) for line in chosen.results.read_text().splitlines()] if chosen.results.exists() else []
+    rows = read_rows(chosen.results)
     done = {(row["number"], row["asked"], row["seed"]) for row in rows}
     numbers = itertools.count() if chosen.cases is None else range(chosen.cases)
-    tasks = _tasks(chosen.kinds or [None], numbers, chosen.seed, done, time.monotonic() + chosen.seconds)
-    with chosen.results.open("a") as file:
-        for task, result in run(attempt, tasks, limit=LIMIT):
-            row = (_lost(task, result) if isinstance(result, Failure) else result) | {"asked": task.kind}
-            rows.append(row)
-            print(json.dumps(row), file=file, flush=True)
+    cases = in_turn(chosen.kinds or [None], numbers, time.monotonic() + chosen.seconds)
+    tasks = (Task(n, kind, chosen.seed) for kind, n in cases if (n, kind, chosen.seed) not in done)
+    rows += add_rows(chosen.results, run(attempt, tasks, limit=LIMIT), _lost)
     print("\n".join(summary(rows)))
     return 1 if any(row["finding"] in ("false proof", "false alarm") for row in rows) else 0
 
 
 def _lost(task: Task, failure: Failure) -> dict[str, Any]:
-    late = not failure.details and "not done" in failure.reason
     made = program(task)
-    row = {"number": task.number, "seed": task.seed, "kind": made.kind, "finding": "", "text": made.text()}
-    return row | {"verdict": "TIMEOUT" if late else "ERROR", "message": f"{failure.reason} {failure.details[-1500:]}"}
+    row = _identity(task) | {"kind": made.kind, "finding": "", "text": made.text()}
+    return row | {
+        "verdict": "TIMEOUT" if failure.late else "ERROR",
+        "message": f"{failure.reason} {failure.details[-1500:]}",
+    }
 
 
 if __name__ == "__main__":

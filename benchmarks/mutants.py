@@ -186,7 +186,7 @@ def _tasks(names: Iterable[str], options: argparse.Namespace, done: dict[str, Ou
 
 def _failed(task: Task, failure: Failure, limit: float) -> Outcome:
     _, mutant = all_mutants(task.pair, task.kinds, task.limit)[task.index]
-    what = "TIMEOUT" if not failure.details and "not done" in failure.reason else "ERROR"
+    what = "TIMEOUT" if failure.late else "ERROR"
     return Outcome(
         **_identity(task, mutant),
         oracle=Label.UNKNOWN.value if task.oracle else "",

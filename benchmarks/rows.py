@@ -80,8 +80,8 @@ def measure(name: str) -> Row:
 
 def failed(name: str, failure: Failure, limit: float) -> Row:
     """The row of a pair without a verdict."""
-    late = not failure.details and "not done" in failure.reason
-    return Row(name, verdict="TIMEOUT" if late else "ERROR", prove=limit if late else 0.0, message=failure.reason)
+    verdict, seconds = ("TIMEOUT", limit) if failure.late else ("ERROR", 0.0)
+    return Row(name, verdict=verdict, prove=seconds, message=failure.reason)
 
 
 def totals(rows: Iterable[Row]) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import os
 import re
 import sys
@@ -36,6 +35,7 @@ from shardproof.validator.report.report import Report  # noqa: E402
 from shardproof.validator.validate import validate_programs  # noqa: E402
 
 from . import sweep_indexing, sweep_movement, sweep_reductions, sweep_windows  # noqa: E402
+from .resumed import add_rows, read_rows  # noqa: E402
 from .sweep_case import Case  # noqa: E402
 from .watched import Failure, run  # noqa: E402
 
@@ -126,10 +126,6 @@ def _gap(report: Report) -> str:
     return re.sub(r"\d+", "N", re.sub(r"'[^']*'", "'…'", said))[:160]
 
 
-def _read(results: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
-
-
 def _summary(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
     rows = list(rows)
     families: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
@@ -163,25 +159,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--summary", action="store_true", help="tell what the file says and run nothing")
     parser.add_argument("--list", action="store_true", help="list the names and run nothing")
     options = parser.parse_args(arguments)
-    rows = _read(options.results)
+    rows = read_rows(options.results)
     chosen = [name for name in programs() if not options.names or any(part in name for part in options.names)]
     if options.list:
         print("\n".join(chosen))
         return 0
     if not options.summary:
         done = {row["name"] for row in rows}
-        with options.results.open("a") as file:
-            for name, result in run(judge, [one for one in chosen if one not in done], limit=LIMIT):
-                row = _failed(name, result) if isinstance(result, Failure) else result
-                rows.append(row)
-                print(json.dumps(row), file=file, flush=True)
+        outcomes = run(judge, [one for one in chosen if one not in done], limit=LIMIT)
+        rows += add_rows(options.results, outcomes, _failed)
     print("\n".join(_summary(rows)))
     return 0
 
 
 def _failed(name: str, failure: Failure) -> dict[str, Any]:
-    late = not failure.details and "not done" in failure.reason
-    return {"name": name, "verdict": "TIMEOUT" if late else "ERROR", "message": failure.reason}
+    return {"name": name, "verdict": "TIMEOUT" if failure.late else "ERROR", "message": failure.reason}
 
 
 if __name__ == "__main__":

@@ -22,6 +22,13 @@ class Failure:
     reason: str
     details: str = ""
 
+    @property
+    def late(self) -> bool:
+        """Whether the task took longer than it may."""
+        return not self.details and self.reason.startswith(_LATE)
+
+
+_LATE = "not done in"
 
 _START_LIMIT = 120.0
 """Seconds a child may take to import what it needs."""
@@ -67,7 +74,7 @@ def run(
                 late = time.monotonic() > child.deadline
                 if child.pipe not in ready and not late:
                     continue
-                reply = _reply(child, name) if child.pipe in ready else Failure(f"not done in {limit:g} s")
+                reply = _reply(child, name) if child.pipe in ready else Failure(f"{_LATE} {limit:g} s")
                 started = reply != "ready"
                 if started and child.task is None:
                     raise RuntimeError(f"a child did not start: {reply}")
