@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-import z3
+import z3  # pyright: ignore[reportMissingImports]  # part of the extra `z3`
 
 from egraph.semantics import arity_of, heads, own_dtype, term_dtypes
 from shardproof.validator.egraph.constants import IDEMPOTENT, MONOIDS, REALS, Constants
@@ -397,20 +397,24 @@ def _less(dtype: str, x: Any, y: Any) -> Any:
     return x < y
 
 
-def _greatest(dtype: str, x: Any, y: Any) -> Any:
-    larger = z3.If(_less(dtype, x, y), y, x)
+def _ordered(dtype: str, x: Any, y: Any) -> tuple[Any, Any]:
+    """The lesser and the greater one: -0 is below +0, and of a NaN both are NaN."""
+    below = _less(dtype, x, y)
+    if z3.is_fp(x):
+        below = z3.If(z3.And(z3.fpIsZero(x), z3.fpIsZero(y)), z3.fpIsNegative(x), below)
+    found = z3.If(below, x, y), z3.If(below, y, x)
     if not z3.is_fp(x):
-        return larger
-    zero = z3.If(z3.And(z3.fpIsZero(x), z3.fpIsZero(y)), z3.If(z3.fpIsNegative(x), y, x), larger)
-    return z3.If(z3.Or(z3.fpIsNaN(x), z3.fpIsNaN(y)), z3.fpNaN(x.sort()), zero)
+        return found
+    undefined = z3.Or(z3.fpIsNaN(x), z3.fpIsNaN(y))
+    return z3.If(undefined, z3.fpNaN(x.sort()), found[0]), z3.If(undefined, z3.fpNaN(x.sort()), found[1])
+
+
+def _greatest(dtype: str, x: Any, y: Any) -> Any:
+    return _ordered(dtype, x, y)[1]
 
 
 def _least(dtype: str, x: Any, y: Any) -> Any:
-    smaller = z3.If(_less(dtype, x, y), x, y)
-    if not z3.is_fp(x):
-        return smaller
-    zero = z3.If(z3.And(z3.fpIsZero(x), z3.fpIsZero(y)), z3.If(z3.fpIsNegative(x), x, y), smaller)
-    return z3.If(z3.Or(z3.fpIsNaN(x), z3.fpIsNaN(y)), z3.fpNaN(x.sort()), zero)
+    return _ordered(dtype, x, y)[0]
 
 
 def _same(dtype: str, x: Any, y: Any) -> Any:
