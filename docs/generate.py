@@ -25,7 +25,6 @@ from shardproof.passes.registry import PASSES
 from shardproof.validator import command_line
 from shardproof.validator.bisect import bisect
 from shardproof.validator.confirm import confirmed
-from shardproof.validator.egraph.rules import RULES
 from shardproof.validator.listing import is_proved
 from shardproof.validator.ops.record import Family, Theory
 from shardproof.validator.ops.registry import RECORDS
@@ -37,6 +36,7 @@ from shardproof.validator.report.cause import RULES as CAUSES
 from shardproof.validator.report.json_format import SCHEMA_FILE
 from shardproof.validator.report.note import LINTS
 from shardproof.validator.report.text import diagnostics
+from shardproof.validator.rules.rules import RULES
 from shardproof.validator.run import Source, validate_here
 
 HERE = Path(__file__).resolve().parent
@@ -257,7 +257,7 @@ def rules_page() -> str:
         "## Rewrite rules\n",
         "The rules of the e-graph, by the theory they need. A rule says that its two sides are equal wherever its\n"
         "guard holds; a proof may use the rules of its own theory and of those before it. The notation is explained\n"
-        "in [`validator/egraph/rule.py`](../validator/egraph/rule.py).\n",
+        "in [`validator/rules/rule.py`](../validator/rules/rule.py).\n",
     ]
     for theory in Theory:
         rules = [rule for rule in RULES if rule.theory is theory]

@@ -46,8 +46,8 @@ def ops_text() -> str:
 
 def rules_text() -> str:
     """One line a rewrite rule or lemma: its name, theory and what it says, with its guard or precondition."""
-    from .egraph.rules import RULES
     from .relate.lemmas import LEMMAS
+    from .rules.rules import RULES
 
     rows = [(rule.name, rule.theory, f"{rule.left} = {rule.right}", rule.guard) for rule in RULES]
     rows += [(lemma.name, lemma.theory, lemma.statement, lemma.precondition) for lemma in LEMMAS]

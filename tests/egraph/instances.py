@@ -7,11 +7,11 @@ from typing import Any
 
 from egraph.relations import FiniteRelations
 from egraph.semantics import FLOATS, INTEGERS, arity_of, heads
-from shardproof.validator.egraph.constants import Constants
 from shardproof.validator.egraph.oracle import Oracle
-from shardproof.validator.egraph.rule import GUARDS, Node, Pattern, Rule, Sort, is_variable, sorts
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.ir import DType
+from shardproof.validator.rules.constants import Constants
+from shardproof.validator.rules.rule import GUARDS, Node, Pattern, Rule, Sort, is_variable, sorts
 
 _TYPES = (DType.F32, DType.BF16, DType.F64, DType.I32, DType.I8, DType.UI8, DType.I1)
 DTYPES = {dtype.value: dtype for dtype in _TYPES}

@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 
 from egraph.relations import FiniteRelations
-from shardproof.validator.egraph.rule import Node, Pattern
+from shardproof.validator.rules.rule import Node, Pattern
 
 NUMPY = {
     "f32": np.float32,

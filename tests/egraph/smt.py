@@ -18,10 +18,10 @@ from typing import Any
 import z3  # pyright: ignore[reportMissingImports]  # part of the extra `z3`
 
 from egraph.semantics import arity_of, heads, own_dtype, term_dtypes
-from shardproof.validator.egraph.constants import IDEMPOTENT, MONOIDS, REALS, Constants
-from shardproof.validator.egraph.rule import GUARDS, Node, Pattern, Rule, Sort, is_variable, sorts
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.ir import DType
+from shardproof.validator.rules.constants import IDEMPOTENT, MONOIDS, REALS, Constants
+from shardproof.validator.rules.rule import GUARDS, Node, Pattern, Rule, Sort, is_variable, sorts
 
 SCOPE = 2
 TYPES = (DType.F8E4M3, DType.F16, DType.I4, DType.UI4, DType.I8, DType.I1)

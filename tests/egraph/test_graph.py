@@ -14,10 +14,10 @@ from shardproof.validator.egraph import engine
 from shardproof.validator.egraph.algebra import TermType
 from shardproof.validator.egraph.graph import TermGraph
 from shardproof.validator.egraph.outcome import Limits, StopReason, UnsoundMerge, Why
-from shardproof.validator.egraph.rules import BY_NAME
 from shardproof.validator.explain.apart import apart
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.ir import DType
+from shardproof.validator.rules.rules import BY_NAME
 
 F32, BF16, I32 = (TermType(dtype, "p") for dtype in (DType.F32, DType.BF16, DType.I32))
 

@@ -20,10 +20,10 @@ from egraph.test_normal_form import CHECKS
 from shardproof.validator.egraph.algebra import TermType
 from shardproof.validator.egraph.graph import TermGraph
 from shardproof.validator.egraph.outcome import StopReason
-from shardproof.validator.egraph.rule import Kind, Node, Pattern, Rule, Use, is_variable
-from shardproof.validator.egraph.rules import RULES
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.ir import DType
+from shardproof.validator.rules.rule import Kind, Node, Pattern, Rule, Use, is_variable
+from shardproof.validator.rules.rules import RULES
 
 REWRITES = [rule for rule in RULES if rule.kind is Kind.REWRITE]
 APPLIED_WHILE_BUILDING = {"view-identity"}

@@ -15,7 +15,7 @@ pytest.importorskip("z3", reason="needs the extra 'z3'")
 
 from egraph.smt import INTEGERS, answers, is_expressible
 from egraph.test_rules import REWRITES, WRONG
-from shardproof.validator.egraph.rule import Rule
+from shardproof.validator.rules.rule import Rule
 
 EXPRESSIBLE = [rule for rule in REWRITES if is_expressible(rule)]
 BUDGET = 2_000_000

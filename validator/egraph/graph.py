@@ -9,16 +9,16 @@ from typing import Any
 
 from ..ops.record import Theory
 from ..read.ir import DType
+from ..rules.constants import Constants
+from ..rules.normal_form import Finding
+from ..rules.rule import Use
+from ..rules.rules import BY_NAME, THEORIES
 from .algebra import RelationAlgebra, TermType
-from .constants import Constants
 from .engine import Engine
 from .meeting import meetings
 from .naming import Namer, Row, findings
-from .normal_form import Finding
 from .oracle import Oracle
 from .outcome import Limits, RunReport, Step, StopReason, UnsoundMerge, Why
-from .rule import Use
-from .rules import BY_NAME, THEORIES
 from .schema import CHILDREN, TABLES, combined, holds, program, question_of, rule_of
 
 TermId = int

@@ -6,28 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..ops.record import Theory
-from ..read.ir import DType
-from .constants import REALS, Constants
+from ..rules.constants import Constants
+from ..rules.normal_form import OPS, Finding, Forms, Operation, laws_of
 from .engine import Engine
-from .normal_form import OPS, Finding, Forms, Laws, Operation
-from .rules import THEORIES
 from .schema import CHILDREN
 
 Row = tuple[str, Any]
 """A node: its table and egglog's row."""
-
-
-def laws_of(dtype: str, theory: Theory) -> tuple[Laws, ...]:
-    """The laws for sums and products of an element type in a theory; none for booleans and complex numbers."""
-    if dtype == REALS:
-        if theory is Theory.REAL:
-            return (Laws("rational-monomials", field=True), Laws("rational-monomials", field=True, expand=True))
-        return () if theory is Theory.EXACT else (Laws("sums-and-products-reordered"),)
-    type_ = DType(dtype)
-    if type_.is_integer:
-        return (Laws("integer-polynomials", modulus=1 << type_.bits, expand=True),)
-    above_exact = THEORIES.index(theory) > 0
-    return (Laws("sums-and-products-reordered"),) if type_.is_float and above_exact else ()
 
 
 def findings(

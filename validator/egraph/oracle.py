@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ..rules.constants import IDEMPOTENT, Constants, Fact
+from ..rules.rule import GUARDS, Sort
 from .algebra import RelationAlgebra
-from .constants import IDEMPOTENT, Constants, Fact
 from .engine import Engine
-from .rule import GUARDS, Sort
 from .schema import wanted
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..ops.record import Theory
-from .rule import GUARDS, Kind, Node, Pattern, Rule, Sort, Use, is_variable
-from .rules import BY_NAME, RULES, THEORIES, up_to
+from ..rules.rule import GUARDS, Kind, Node, Pattern, Rule, Sort, Use, is_variable
+from ..rules.rules import BY_NAME, RULES, THEORIES, up_to
 
 TABLES = {1: "Un", 2: "Bin", 3: "Tern"}
 """The table of an op by its number of operands."""

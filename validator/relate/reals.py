@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ..egraph.constants import rational
 from ..ops.monoid import Monoid
 from ..read.ir import DType
 from ..relation.store import Dom, Rel, RelationLimitError
+from ..rules.constants import rational
 from .atoms import Atom, AtomKind
 from .context import Context, Definition
 from .forms import Form, NoFormError, factors_of, matched, restricted

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..ops.record import Theory
+from .exact import EXACT
+from .real import REAL
+from .reassociated import REASSOCIATED
 from .rule import Rule
-from .rules_exact import EXACT
-from .rules_real import REAL
-from .rules_reassociated import REASSOCIATED
 
 THEORIES: tuple[Theory, ...] = (Theory.EXACT, Theory.REASSOCIATED, Theory.REAL)
 

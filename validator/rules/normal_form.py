@@ -19,7 +19,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .constants import is_power_of_two
+from ..ops.record import Theory
+from ..read.ir import DType
+from .constants import REALS, is_power_of_two
 
 Exponents = tuple[tuple[int, int], ...]
 """Atoms (class numbers) with their exponents, sorted."""
@@ -49,6 +51,19 @@ class Laws:
     @property
     def collects(self) -> bool:
         return self.field or self.modulus is not None
+
+
+def laws_of(dtype: str, theory: Theory) -> tuple[Laws, ...]:
+    """The laws for sums and products of an element type in a theory; none for booleans and complex numbers."""
+    if dtype == REALS:
+        if theory is Theory.REAL:
+            return (Laws("rational-monomials", field=True), Laws("rational-monomials", field=True, expand=True))
+        return () if theory is Theory.EXACT else (Laws("sums-and-products-reordered"),)
+    type_ = DType(dtype)
+    if type_.is_integer:
+        return (Laws("integer-polynomials", modulus=1 << type_.bits, expand=True),)
+    above_exact = theory is not Theory.EXACT
+    return (Laws("sums-and-products-reordered"),) if type_.is_float and above_exact else ()
 
 
 @dataclass(frozen=True, slots=True)
