@@ -15,6 +15,9 @@ from jax.sharding import PartitionSpec as P
 
 import shardproof
 from shardproof import Verdict
+from shardproof.validator.jax_stages import stages_of_lowered
+from shardproof.validator.jit import passes_for, validate_stages
+from shardproof.validator.options import Options
 
 from .manual_programs import arguments, cases
 from .partitioner import shardy
@@ -44,6 +47,17 @@ def test_regions_of_shardy(name: str, stages: Any):
 @pytest.mark.parametrize("name", sorted(CASES.keys() - CRASHING))
 def test_regions_of_gspmd(name: str, stages: Any):
     check(name, stages, on=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stages", ["all", "partitioner"])
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_regions_have_certificates(name: str, stages: Any):
+    case = CASES[name]
+    with shardy(True):
+        lowered = jax.jit(case.sharded).lower(*arguments(case))
+        report = validate_stages(stages_of_lowered(lowered, passes_for(stages)), stages, Options(certificate=True))
+    assert report.certificate is not None, [note.text for note in report.notes]
 
 
 @pytest.mark.parametrize("name", sorted(name for name, case in CASES.items() if case.broken is not None))

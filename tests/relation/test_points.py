@@ -6,7 +6,7 @@ import islpy as isl
 import numpy as np
 import pytest
 
-from shardproof.validator.relation.points import contained, grid, images
+from shardproof.validator.relation.points import contained, grid, images, numbers_at
 from shardproof.validator.relation.store import Store
 
 RELATIONS = [
@@ -53,3 +53,12 @@ def test_a_point_with_several_images_has_none() -> None:
 def test_a_grid_is_in_row_major_order() -> None:
     assert grid((2, 3)).tolist() == [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
     assert grid(()).shape == (1, 0)
+
+
+def test_numbers_are_put_together_from_what_relations_have() -> None:
+    store = Store()
+    even, odd = store.rel("{[d,i] -> [10d + i] : i mod 2 = 0}"), store.rel("{[d,i] -> [-i] : i mod 2 = 1}")
+    found = numbers_at([even, odd], (2, 3))
+    assert found is not None
+    assert found.tolist() == [[0, -1, 2], [10, -1, 12]]
+    assert numbers_at([even], (2, 3)) is None, "nothing at odd places"

@@ -127,7 +127,8 @@ class _Writing:
             blocks = blocks[step.loop.first :]
             pair = -1 if step.loop.loop is None else self.loops[step.loop.loop.op]
             relations = [self.lines.relation(rel) for rel in step.loop.relations]
-            claims.append(_op("loop", {"pair": pair, "relations": relations}))
+            if pair != -1 or relations:
+                claims.append(_op("loop", {"pair": pair, "relations": relations}))
         frames = [
             list(self._block(op.regions[number % len(op.regions)], block, _results(op, number % len(op.regions))))
             for number, block in enumerate(blocks)

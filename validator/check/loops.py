@@ -24,6 +24,8 @@ class Loop:
     """A loop of the before program, for those of the after program that are paired with it."""
 
     carried: tuple[int, ...]
+    choices: tuple[Rel, ...]
+    """For each of these, at which point it has the element that each point has."""
     initial: tuple[Value, ...]
     condition: Value
     body: tuple[Value, ...]
@@ -32,9 +34,9 @@ class Loop:
 
 def followed(run: Run, op: Op, values: Sequence[Any]) -> list[Any]:
     initial = [run.known(value) for value in values]
-    if run.is_original:
-        return _specified(run, op, initial)
     pair, relations = run.tables.loop(run.step)
+    if run.is_original:
+        return _specified(run, op, initial, relations)
     return _repeated(run, op, initial) if pair is None else _paired(run, op, initial, pair, relations)
 
 
@@ -43,25 +45,40 @@ def _term(run: Run, number: int, part: str, position: int, initial: Value) -> Te
     return run.terms.make(Kind.CARRIED, initial.type.dtype, initial.domain.arity, (number, part, position))
 
 
-def _specified(run: Run, op: Op, initial: list[Value]) -> list[Any]:
-    """Its results are terms of their own, by what the loop does to its carried values."""
-    number, carried = len(run.loops), varying(op)
+def _specified(run: Run, op: Op, initial: list[Value], chosen: Sequence[Rel]) -> list[Any]:
+    """Its results are terms of their own, by what the loop does to its carried values.
+
+    By induction between devices, some of these are the same element at several points: at the start, and if they are
+    at the start of an iteration, then at its end, and the devices go on alike.
+    """
+    number, carried, rels = len(run.loops), varying(op), run.rels
     run.loops.append(None)
     initial = [run.close(value, "initial value of a loop") for value in initial]
-    arguments, results = list(initial), list(initial)
-    for k in carried:
-        points = run.points(initial[k].type)
+    arguments, results, theories = list(initial), list(initial), []
+    everywhere = [run.points(initial[k].type) for k in carried]
+    choices = tuple(chosen) or tuple(map(rels.identity_on, everywhere))
+    for k, points, choice in zip(carried, everywhere, choices, strict=True):
+        if not (rels.set_equal(rels.domain(choice), points) and rels.set_subset(rels.range(choice), points)):
+            raise Rejection("a loop carries an element that there is not")
+        theories.append(_through(run, initial[k], initial[k], choice))
         whole = Value(initial[k].type, (), points)
         for values, part in ((arguments, "start"), (results, "end")):
-            piece = Piece(_term(run, number, part, k, whole), run.rels.identity_on(points))
+            piece = Piece(_term(run, number, part, k, whole), choice)
             values[k] = Value(initial[k].type, (piece,), points)
     condition = run.view(run.block(op.regions[0], 0, arguments)[0])
-    scalars = {k: arguments[k].pieces[0].atom for k in carried if not arguments[k].domain.arity}
+    singles = {k: p.atom for k in carried for p in arguments[k].pieces if rels.set_single(rels.range(p.rel))}
+    scalars = {k: atom for k, atom in singles.items() if not initial[k].type.rank}
     counters = dict(filter(None, [counter_range(run, op, scalars, initial, condition)]))
     with run.bounded(counters):
         body = run.block(op.regions[1], 1, arguments)
-    run.loops[number] = Loop(carried, tuple(initial), condition, tuple(run.known(body[k]) for k in carried), counters)
-    return results
+    for k, choice in zip(carried, choices, strict=True) if chosen else ():
+        lead = run.leading_map(choice.arity_in, condition.domain.arity)
+        devices = rels.compose(rels.compose(rels.reverse(lead), choice), lead)
+        pairs = ((run.known(body[k]), choice), (condition, devices))
+        theories += [_through(run, value, value, rel) for value, rel in pairs]
+    given = tuple(run.known(body[k]) for k in carried)
+    run.loops[number] = Loop(carried, choices, tuple(initial), condition, given, counters)
+    return [value.needing(*theories) if k in carried else value for k, value in enumerate(results)]
 
 
 def _paired(run: Run, op: Op, initial: list[Value], pair: int, relations: Sequence[Rel]) -> list[Any]:
@@ -74,7 +91,7 @@ def _paired(run: Run, op: Op, initial: list[Value], pair: int, relations: Sequen
         raise Rejection("the loops do not carry as many values")
     arguments, results = list(initial), list(initial)
     theories: list[Theory] = []
-    for k, theirs, rel in zip(carried, loop.carried, relations, strict=True):
+    for k, theirs, rel, choice in zip(carried, loop.carried, relations, loop.choices, strict=True):
         known = loop.initial[theirs]
         if (
             known.type.dtype is not initial[k].type.dtype
@@ -84,7 +101,7 @@ def _paired(run: Run, op: Op, initial: list[Value], pair: int, relations: Sequen
         ):
             raise Rejection("a relation between the carried values that is none")
         for values, part in ((arguments, "start"), (results, "end")):
-            piece = Piece(_term(run, pair, part, theirs, known), rel)
+            piece = Piece(_term(run, pair, part, theirs, known), rels.compose(rel, choice))
             values[k] = Value(initial[k].type, (piece,), rels.domain(rel))
         theories += [initial[k].theory, _through(run, known, initial[k], rel)]
     test = run.known(run.block(op.regions[0], 0, arguments)[0])

@@ -21,7 +21,7 @@ _NAMES = """
     identity_on=identity lexmin=lexmin domain=domain range=range
     set_union=union set_minus=subtract set_meet=intersect set_product=flat_product image=apply
     equal=is_equal empty=is_empty single_valued=is_single_valued injective=is_injective
-    set_equal=is_equal set_subset=is_subset set_empty=is_empty
+    set_equal=is_equal set_subset=is_subset set_empty=is_empty set_single=is_singleton
 """
 """What is a method of isl's maps and sets under another name."""
 

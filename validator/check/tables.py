@@ -68,11 +68,9 @@ class Tables:
         return Claim(self._pieces(said["pieces"]), None if said["monoid"] == "view" else Monoid(said["monoid"]))
 
     def loop(self, step: Step) -> tuple[int | None, list[Rel]]:
-        """The loop of the before program that a loop is paired with, None for none, and the relations between both."""
-        if step.loop is None:
-            raise Rejection("the certificate does not say how this loop relates")
-        pair = step.loop["pair"]
-        return None if pair == -1 else pair, [_at(self.relations, number) for number in step.loop["relations"]]
+        """The before program's loop that a loop is paired with, None for none, and relations of what is carried."""
+        said = step.loop or {"pair": -1, "relations": ()}
+        return None if said["pair"] == -1 else said["pair"], [_at(self.relations, k) for k in said["relations"]]
 
 
 def _at(table: Sequence[Any], number: int) -> Any:

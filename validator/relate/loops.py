@@ -70,6 +70,7 @@ def _original(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
     initial = [walk.close(value, "initial value of a loop") for value in initial]
     shared = [_shared_along(walk, value) for value in initial]
     while True:
+        first = 0 if walk.trace is None else walk.trace.walked()
         loop, counters = _walked(walk, op, initial, shared)
         if loop is None and walk.inner is not None and walk.builder is not walk.inner:
             # the body asks for the devices, though nothing that comes in does
@@ -88,6 +89,8 @@ def _original(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
             shared = kept
         del walk.context.loops[known:]
     walk.context.loops.append((loop, counters))
+    if walk.trace is not None:
+        walk.trace.loop(None, loop.choices if any(shared) else (), first)
     output: list[AnyVal] = list(initial)
     for k, atom, choice in zip(loop.carried, loop.results, loop.choices, strict=True):
         output[k] = Val(initial[k].type, (Piece(atom, choice),), walk.points(initial[k].type))

@@ -13,7 +13,10 @@ from .value import AnyVal
 
 @dataclass(slots=True, eq=False)
 class LoopStep:
-    """How a loop of the partitioned program was related: paired by these relations, or repeated (no loop)."""
+    """How a loop was related: paired by these relations with one of the original, or repeated (no loop).
+
+    A loop of the original has relations that say which element stands for each point of what it carries.
+    """
 
     loop: Any | None
     relations: tuple[Rel, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import islpy as isl
@@ -45,6 +45,19 @@ def images(rel: Rel, points: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None
         for k in range(rel.arity_out):
             found[here, k] = _evaluated(image.get_aff(k), points[here])
     return found, defined
+
+
+def numbers_at(rels: Iterable[Rel], sizes: tuple[int, ...]) -> np.ndarray | None:
+    """The integers that relations have at the points of a box, int64 [*sizes]; None where some point has none."""
+    points = grid(sizes)
+    numbers, known = np.zeros(len(points), np.int64), np.zeros(len(points), np.bool_)
+    for rel in rels:
+        image = images(rel, points)
+        if image is None:
+            return None
+        found, defined = image
+        numbers[defined], known = found[defined, 0], known | defined
+    return numbers.reshape(sizes) if known.all() else None
 
 
 def _inside(pieces: list[Any], points: np.ndarray) -> np.ndarray:
