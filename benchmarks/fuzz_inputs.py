@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from shardproof.validator import compat
-from shardproof.validator.check.cli import main as check
+from shardproof.validator.check_command import main as check
 from shardproof.validator.cli import main as validate
 from shardproof.validator.cli import parser
 

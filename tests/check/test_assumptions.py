@@ -79,7 +79,7 @@ def _run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-P", "-m", module, *arguments], capture_output=True, text=True)
 
 
-CHECK, PROVE = "shardproof.validator.check.cli", "shardproof.validator.cli"
+CHECK, PROVE = "shardproof.validator.check_command", "shardproof.validator.cli"
 
 
 def test_relations_have_to_be_given_to_both(tmp_path):

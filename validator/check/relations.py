@@ -8,6 +8,7 @@ from typing import Any
 import islpy as isl
 
 from ..relation.objects import Dom, Rel
+from ..relation.questions import bounds, constant_range, counts_once
 from .errors import Rejection
 
 MAX_OPERATIONS = 5_000_000
@@ -26,29 +27,6 @@ _NAMES = """
 """What is a method of isl's maps and sets under another name."""
 
 
-def _counts_once(first: isl.Map, second: isl.Map) -> bool:
-    """Whether no x is reached from one p through two q (first: p -> q, second: q -> x)."""
-    through = first.range_map().apply_range(second)
-    return first.is_single_valued() or first.domain_map().flat_range_product(through).is_injective()
-
-
-def _bounds(dom: isl.Set, position: int) -> tuple[int, int] | None:
-    """Least and greatest value of one dimension, None where the set is empty or unbounded."""
-    if dom.is_empty():
-        return None
-    low, high = dom.dim_min_val(position), dom.dim_max_val(position)
-    return (low.to_python(), high.to_python()) if low.is_int() and high.is_int() else None
-
-
-def _constant_range(rel: isl.Map) -> tuple[int, ...] | None:
-    """The one tuple that every point is related to, None where there are several or none."""
-    image, places = rel.range(), range(rel.dim(_OUT))
-    if not places or image.is_empty() or not image.is_singleton():
-        return None
-    point = image.sample_point()
-    return tuple(point.get_coordinate_val(isl.dim_type.set, place).to_python() for place in places)
-
-
 _OTHERS: dict[str, Callable[..., Any]] = {
     "preimage": lambda dom, rel: dom.apply(rel.reverse()),
     "project_out": lambda rel, first, count: rel.project_out(_OUT, first, count),
@@ -56,9 +34,9 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     # {(p, x1…) -> rest} from {p -> (x1…, rest)}, and back
     "into_domain": lambda rel, count: rel.move_dims(_IN, rel.dim(_IN), _OUT, 0, count),
     "into_range": lambda rel, count: rel.move_dims(_OUT, 0, _IN, rel.dim(_IN) - count, count),
-    "counts_once": _counts_once,
-    "bounds": _bounds,
-    "constant_range": _constant_range,
+    "counts_once": counts_once,
+    "bounds": bounds,
+    "constant_range": constant_range,
 }
 
 

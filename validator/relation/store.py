@@ -1,9 +1,9 @@
 """Interned integer relations and sets, with every operation on them remembered.
 
-This package is the only user of isl. A `Rel` relates points (device coordinates, then a local index) to indices of an
-atom; a `Dom` is a set of points. Both are interned: equal text or equal isl objects give the same Python object, so
-memo keys are small unique numbers. The store holds a reference to every object it hands out, which keeps those
-numbers unique for its whole life (a memo keyed by the address of a freed isl object would change verdicts).
+Only this package and the certificate checker use isl. A `Rel` relates points (device coordinates, then a local index)
+to indices of an atom; a `Dom` is a set of points. Both are interned: equal text or equal isl objects give the same
+Python object, so memo keys are small unique numbers. The store holds a reference to every object it hands out, which
+keeps those numbers unique for its whole life (a memo keyed by the address of a freed isl object would change verdicts).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import islpy as isl
 
 from .objects import Dom, Rel
+from .questions import bounds, constant_range, counts_once
 
 
 class RelationLimitError(Exception):
@@ -317,16 +318,7 @@ class Store:
 
     def bounds(self, dom: Dom, position: int) -> tuple[int, int] | None:
         """Least and greatest value of one dimension, or None where the set is empty or unbounded."""
-
-        def compute() -> tuple[int, int] | tuple[()]:
-            if dom.set.is_empty():
-                return ()
-            low, high = dom.set.dim_min_val(position), dom.set.dim_max_val(position)
-            if not (low.is_int() and high.is_int()):
-                return ()
-            return (low.to_python(), high.to_python())
-
-        return self._memoised(("bounds", dom.number, position), compute) or None
+        return self._memoised(("bounds", dom.number, position), lambda: bounds(dom.set, position) or ()) or None
 
     # questions ------------------------------------------------------------------------------------------------------
 
@@ -353,12 +345,7 @@ class Store:
         """Whether no x is reached from one p through two different q (first: p -> q, second: q -> x)."""
         if self.single_valued(first):
             return True
-
-        def compute() -> bool:
-            through = first.map.range_map().apply_range(second.map)
-            return bool(first.map.domain_map().flat_range_product(through).is_injective())
-
-        return self._memoised(("counts_once", first.number, second.number), compute)
+        return self._memoised(("counts_once", first.number, second.number), lambda: counts_once(first.map, second.map))
 
     def disjoint(self, first: Rel, second: Rel) -> bool:
         return self.empty(self.meet(first, second))
@@ -380,19 +367,7 @@ class Store:
 
     def constant_range(self, rel: Rel) -> tuple[int, ...] | None:
         """The one tuple every point is related to, or None where there are several (or none)."""
-
-        def compute() -> tuple[int, ...] | tuple[()]:
-            image = rel.map.range()
-            if image.is_empty() or not image.is_singleton():
-                return ()
-            point = image.sample_point()
-            return tuple(
-                point.get_coordinate_val(isl.dim_type.set, position).to_python() for position in range(rel.arity_out)
-            )
-
-        if rel.arity_out == 0:
-            return None
-        return self._memoised(("constant_range", rel.number), compute) or None
+        return self._memoised(("constant_range", rel.number), lambda: constant_range(rel.map) or ()) or None
 
     def sample(self, dom: Dom) -> tuple[int, ...] | None:
         """Some point of the set, for reports; None where it is empty."""

@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from ..command import run_command
-from ..read.errors import ReadError
-from ..report.verdict import ExitCode
+from .command import run_command
+from .read.errors import ReadError
+from .report.verdict import ExitCode
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,11 +30,11 @@ def _run(arguments: list[str]) -> int:
     parser.add_argument("--infer-relations", action="store_true", help="it rests on relations from shapes")
     parser.add_argument("--assume-indices-in-bounds", action="store_true", help="it rests on this assumption")
     args = parser.parse_args(arguments)
-    from ..read.files import load
-    from ..read.inferred import relations_for
-    from ..read.program import read_pair
-    from .check import check
-    from .errors import Rejection
+    from .check.check import check
+    from .check.errors import Rejection
+    from .read.files import load
+    from .read.inferred import relations_for
+    from .read.program import read_pair
 
     try:
         data = load(args.certificate)
