@@ -122,12 +122,14 @@ def _through(run: Run, specified: Value, value: Value, rel: Rel) -> Theory:
 
 def _repeated(run: Run, op: Op, carried: list[Any]) -> list[Any]:
     """A loop whose condition is known before every trip is its body repeated."""
+    theories: list[Theory] = []
     for number in range(0, len(run.step.blocks), 2):
         test = run.view(run.block(op.regions[0], number, carried)[0])
         found = {run.rels.constant_range(p.rel) if p.atom.kind is Kind.INTEGER else None for p in test.pieces}
         everywhere = run.rels.set_subset(run.points(test.type), test.domain)
+        theories.append(test.theory)
         if found == {(0,)} and everywhere:
-            return carried
+            return [value.needing(*theories) if isinstance(value, Value) else value for value in carried]
         if found != {(1,)} or not everywhere:
             raise Rejection(f"trip {number // 2} of a loop is not known to happen")
         carried = run.block(op.regions[1], number + 1, carried)
