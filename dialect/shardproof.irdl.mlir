@@ -159,6 +159,29 @@ irdl.dialect @shardproof {
     irdl.attributes {"of" = %of, "position" = %position, "monoid" = %monoid, "pieces" = %pieces}
   }
 
+  irdl.operation @equal attributes {
+    summary = "What a term also is, at the indices at which the parts are read: terms and relations with a count of one, in whose place the next claim has them. It tells how that is shown, the arithmetic, and the terms whose definitions are needed."
+  } {
+    %term = irdl.base "#builtin.integer"
+    %parts = irdl.base "#builtin.array"
+    %rules = irdl.is "rules"
+    %exact = irdl.is "exact"
+    %reassociated = irdl.is "reassociated"
+    %real = irdl.is "real"
+    %theory = irdl.any_of(%exact, %reassociated, %real)
+    %opened = irdl.base "#builtin.array"
+    irdl.attributes {"term" = %term, "parts" = %parts, "by" = %rules, "theory" = %theory, "opened" = %opened}
+  }
+
+  irdl.operation @instance attributes {
+    summary = "A rule of the e-graph with terms, relations, constants, element types and operations in place of its variables, at the points of a relation; the equality before it follows from its instances."
+  } {
+    %rule = irdl.base "#builtin.string"
+    %at = irdl.base "#builtin.integer"
+    %bound = irdl.base "#builtin.array"
+    irdl.attributes {"rule" = %rule, "at" = %at, "bound" = %bound}
+  }
+
   irdl.operation @loop attributes {
     summary = "The loop of the program before that the step's loop is paired with, by its number (-1 for a loop that is repeated), and the relation of each carried value."
   } {

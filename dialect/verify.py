@@ -350,7 +350,8 @@ def _proof_theory(file: File, op: Any) -> Iterator[str]:
 # Certificates. Whether one proves anything is for `shardproof-check`.
 
 _IN_CERTIFICATES = tuple(
-    f"{DIALECT}.{name}" for name in ("block", "claim", "end", "loop", "program", "relation", "step", "term")
+    f"{DIALECT}.{name}"
+    for name in ("block", "claim", "end", "equal", "instance", "loop", "program", "relation", "step", "term")
 )
 
 

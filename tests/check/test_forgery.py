@@ -127,7 +127,7 @@ def test_a_proof_does_not_carry_over_to_a_wrong_program(name: str):
         ('key = "0|', 'key = "x|'),
         ("] : 0 <= i0", "] : exists (e : i0 = 2e) and 0 <= i0"),
         ("pieces = [", "pieces = [0, 0, -1, "),
-        ("version = 1", "version = 2"),
+        ("version = 2", "version = 1"),
         ('kind = "apply"', 'kind = "applied"'),
         ("shardproof.step", "shardproof.stop"),
         ("arity = 2", 'arity = "2"'),

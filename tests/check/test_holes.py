@@ -11,6 +11,7 @@ from shardproof.validator.check.check import check
 from shardproof.validator.check.errors import Rejection
 from shardproof.validator.check.relations import Relations
 from shardproof.validator.ops.digest import digest
+from shardproof.validator.read.certificates import VERSION
 from shardproof.validator.read.ir import Program
 from shardproof.validator.read.scalars import fold_scalars
 from tests.relate.pairs import Tensor, differs, program
@@ -60,7 +61,7 @@ def _certificate(
     """A certificate that says this of both programs."""
     head = _line(
         "certificate",
-        version=1,
+        version=VERSION,
         seal="",
         theory=theory,
         results=[theory],

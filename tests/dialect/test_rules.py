@@ -27,7 +27,7 @@ def _mesh(axes: str = '["x", "y"]', sizes: str = "2, 3", more: str = "") -> str:
 
 
 CERTIFICATE = (
-    '"shardproof.certificate"() {version = 1, seal = "", theory = "exact", results = [], assumptions = [], mesh = [], '
+    '"shardproof.certificate"() {version = 2, seal = "", theory = "exact", results = [], assumptions = [], mesh = [], '
     'before = "", after = ""} : () -> ()\n'
 )
 BLOCK, END = ('"shardproof.block"() : () -> ()', '"shardproof.end"() : () -> ()')

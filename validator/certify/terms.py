@@ -41,9 +41,32 @@ class Lines:
 
     def relation(self, rel: Rel) -> int:
         if rel.number not in self._relations:
-            self._relations[rel.number] = len(self.relations)
-            self.relations.append(str(rel.map))
+            self._relations[rel.number] = self.add_relation(str(rel.map))
         return self._relations[rel.number]
+
+    def add_relation(self, text: str) -> int:
+        """One more relation, by its text."""
+        self.relations.append(text)
+        return len(self.relations) - 1
+
+    def add_term(self, line: dict[str, object]) -> int:
+        """One more term, which the proof did without."""
+        self.terms.append(line)
+        return len(self.terms) - 1
+
+    @property
+    def is_numbered(self) -> bool:
+        return bool(self._terms)
+
+    @property
+    def meanings(self) -> dict[str, dict[str, Any]]:
+        """The attributes behind the keys of ops."""
+        keys = [self._key(atom)[0] for atom in self._wanted.values() if atom.kind is AtomKind.LIFT]
+        return {spelled(key): dict(key[1]) for key in keys if isinstance(key[1], tuple)}
+
+    @staticmethod
+    def _key(atom: Atom) -> Any:
+        return atom.data[1] if atom.rels else atom.key[2]
 
     def _want(self, atom: Atom) -> None:
         """Remember that the certificate needs a term, and so all that it is made of."""
@@ -107,7 +130,7 @@ class Lines:
         return self._terms[atom.number]
 
     def _applied(self, atom: Atom) -> tuple[str, str, list[tuple[int, int, int]], int]:
-        key, _, pattern = atom.data[1] if atom.rels else atom.key[2]
+        key, _, pattern = self._key(atom)
         nothing = self.context.store.rel(f"{{[{','.join(names('z', atom.arity))}] -> []}}")
         parts = []
         for operand, (what, place) in zip(atom.operands, pattern, strict=True):

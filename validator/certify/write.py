@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from ..check.check import check
 from ..check.errors import Rejection
@@ -14,10 +15,13 @@ from ..ops.record import Family
 from ..ops.records import MEANINGS
 from ..read.certificates import VERSION, seal_of
 from ..read.ir import Op, Program, Region
-from ..relate.atoms import AtomKind
+from ..relate.atoms import Atom, AtomKind
+from ..relate.context import Meeting
 from ..relate.decide import Decision
+from ..relate.spaces import Spaces
 from ..relate.trace import TracedOp
 from ..relate.value import AnyVal, Val
+from .instances import Proofs
 from .terms import InexpressibleError, Lines, whole
 
 _FOLLOWED = frozenset(
@@ -73,6 +77,7 @@ class _Writing:
                 carried[start.number] = (self.loops[loop.op], "start", k)
                 carried[end.number] = (self.loops[loop.op], "end", k)
         self.lines = Lines(decision.device.context, carried)
+        self.spaces = Spaces(decision.device.context.store)
 
     def text(self) -> str:
         self._programs()
@@ -117,11 +122,11 @@ class _Writing:
         op, claims = step.op, []
         elementwise = MEANINGS[op.name].family is Family.ELEMENTWISE
         for number, value in step.rewritten.items():
-            claims.append(self._claim("operand", number, value))
+            claims += self._claims(step, "operand", number, value)
         if op.name not in _FOLLOWED and _contract(op) not in (Contract.IDENTITY, Contract.MANUAL):
             for number, value in enumerate(step.results):
                 if isinstance(value, Val) and not (elementwise and all(map(_known_integers, (*step.operands, value)))):
-                    claims.append(self._claim("result", number, value))
+                    claims += self._claims(step, "result", number, value)
         blocks = step.blocks
         if step.loop is not None:
             blocks = blocks[step.loop.first :]
@@ -137,6 +142,36 @@ class _Writing:
             return []
         inner = [line for frame in frames for line in (_op("block", {}), *frame, _op("end", {}))]
         return [_op("step", {"position": position, "op": op.name}), *claims, *inner]
+
+    def _claims(self, step: TracedOp, of: str, position: int, value: AnyVal) -> Iterator[str]:
+        """What a value is, and before that what it was before terms were put in other terms' place."""
+        ordinary = step.ordinary.get((of, position))
+        if isinstance(ordinary, Val):
+            yield self._claim(of, position, ordinary)
+            for atom in {piece.atom: None for piece in ordinary.pieces}:
+                meeting = self.lines.context.meetings.get(atom.number)
+                if meeting is not None:
+                    yield from self._equal(atom, meeting)
+        yield self._claim(of, position, value)
+
+    def _equal(self, atom: Atom, meeting: Meeting) -> Iterator[str]:
+        """What else a term is, where it is not itself."""
+        lines = self.lines
+        if meeting.lemma != "e-graph":
+            raise InexpressibleError(f"an equality by the lemma '{meeting.lemma}'")
+        parts: list[int] = []
+        for other, match in meeting.parts:
+            rel = match or lines.context.store.identity_on(self.spaces.of(atom))
+            parts += [] if other is atom else [lines.term(other), lines.relation(rel), 1]
+        said = {"term": lines.term(atom), "parts": parts, "by": "rules", "theory": meeting.theory.value, "opened": []}
+        if lines.is_numbered:
+            opened, instances = self.proofs.proof(said)
+            yield _op("equal", {**said, "opened": opened})
+            yield from (_op("instance", instance) for instance in instances)
+
+    @cached_property
+    def proofs(self) -> Proofs:
+        return Proofs(self.lines)
 
     def _claim(self, of: str, position: int, value: AnyVal) -> str:
         if not isinstance(value, Val):

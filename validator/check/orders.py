@@ -27,7 +27,7 @@ def in_order(run: Run, order: Order) -> list[Value]:
     """What is claimed of the results, each piece of which has to be made of the sequences at hand."""
     results: list[Value] = []
     for number, type_ in enumerate(order.types):
-        claim = run.tables.claim(run.step, "result", order.first + number)
+        (_, claim), *_ = run.tables.claims(run.step, "result", order.first + number) or [(None, None)]
         if claim is None or claim.monoid is not None:
             raise Rejection("the certificate says nothing of these elements in order")
         domain = order.sequences.domain

@@ -28,10 +28,11 @@ from ..relation.points import numbers_at
 from .congruence import Applied, lifted, named, rows
 from .equality import equal
 from .errors import Rejection
+from .facts import met
 from .loops import Loop, followed
 from .orders import in_order, taken_apart
 from .relations import Relations
-from .tables import Tables
+from .tables import Claim, Tables
 from .terms import Kind, Term, Terms, is_guarded, sum_of
 from .values import Calculus
 
@@ -140,10 +141,16 @@ class Run(Calculus):
 
     def _claimed(self, of: str, position: int, value: Any) -> Any:
         """The value as the certificate writes it, if it is that."""
-        claim = self.tables.claim(self.step, of, position)
-        if claim is None:
-            unsaid = Rejection("the certificate says nothing of this result", self.where())
-            return unsaid if isinstance(value, Applied) else value
+        claims = self.tables.claims(self.step, of, position)
+        if not claims and isinstance(value, Applied):
+            return Rejection("the certificate says nothing of this result", self.where())
+        for facts, claim in claims:
+            for fact in facts:
+                value = met(self, value, fact)
+            value = self._shown(of, position, value, claim)
+        return value
+
+    def _shown(self, of: str, position: int, value: Any, claim: Claim) -> Value:
         if not isinstance(value, Value | Applied):
             raise Rejection(f"a claim on {of} {position}, of which nothing is known")
         arity = (value.domain if isinstance(value, Value) else value.rest).arity

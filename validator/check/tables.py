@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..ops.monoid import Monoid
 from ..ops.values import Piece
-from ..read.certificates import Certificate, Said, Step
+from ..read.certificates import Certificate, Fact, Said, Step
 from ..read.ir import DType
 from ..relation.build import passing
 from ..relation.objects import Rel
@@ -36,7 +36,7 @@ class Tables:
 
     def _term(self, said: Said) -> Term:
         kind, dtype, arity, text = Kind(said["kind"]), DType(said["type"]), said["arity"], str(said["key"])
-        parts = self._pieces(said["parts"])
+        parts = self.pieces(said["parts"])
         check_term(self.rels, kind, dtype, arity, parts)
         if kind is Kind.SUM:
             return self.terms.make(kind, dtype, arity, (), parts, Monoid(text), said["levels"])
@@ -51,26 +51,32 @@ class Tables:
             raise Rejection(f"a {kind.value} with a key or levels")
         return self.terms.make(kind, dtype, arity, key, parts)
 
-    def _pieces(self, flat: Sequence[int]) -> tuple[Piece, ...]:
+    def pieces(self, flat: Sequence[int]) -> tuple[Piece, ...]:
         """Triples of a term, a relation (-1 where the term is read at indices of its own), and a count."""
         found = []
         for number, rel, count in zip(flat[::3], flat[1::3], flat[2::3], strict=True):
-            term = _at(self.made, number)
+            term = self.term(number)
             own = passing(self.rels, term.arity)
-            found.append(Piece(term, own if rel == -1 else _at(self.relations, rel), count))
+            found.append(Piece(term, own if rel == -1 else self.relation(rel), count))
         return tuple(found)
 
-    def claim(self, step: Step, of: str, position: int) -> Claim | None:
-        """What a value is said to be: pieces, one a point (no monoid) or summed."""
-        said = step.claims.get((of, position))
-        if said is None:
-            return None
-        return Claim(self._pieces(said["pieces"]), None if said["monoid"] == "view" else Monoid(said["monoid"]))
+    def claims(self, step: Step, of: str, position: int) -> list[tuple[tuple[Fact, ...], Claim]]:
+        """What a value is said to be, one after the other: pieces, one a point (no monoid) or summed; and why."""
+        return [
+            (why, Claim(self.pieces(said["pieces"]), None if said["monoid"] == "view" else Monoid(said["monoid"])))
+            for why, said in step.claims.get((of, position), ())
+        ]
+
+    def term(self, number: int) -> Term:
+        return _at(self.made, number)
+
+    def relation(self, number: int) -> Rel:
+        return _at(self.relations, number)
 
     def loop(self, step: Step) -> tuple[int | None, list[Rel]]:
         """The before program's loop that a loop is paired with, None for none, and relations of what is carried."""
         said = step.loop or {"pair": -1, "relations": ()}
-        return None if said["pair"] == -1 else said["pair"], [_at(self.relations, k) for k in said["relations"]]
+        return None if said["pair"] == -1 else said["pair"], [self.relation(k) for k in said["relations"]]
 
 
 def _at(table: Sequence[Any], number: int) -> Any:

@@ -51,14 +51,15 @@ class Calculus(Engine):
             raise Rejection(f"a partial result of '{value.monoid.value}' is taken for one of '{monoid.value}'")
         return super().as_sum(value, monoid)
 
-    def covered(self, pieces: Sequence[Piece], domain: Dom) -> None:
-        """That one of the pieces has its one element at each of these points, and no two have, nor one several."""
+    def covered(self, pieces: Sequence[Piece], domain: Dom | None) -> Dom:
+        """The points of pieces: one of them has its one element there (and at these), no two have, nor one several."""
         for piece in pieces:
             if not self.rels.single_valued(piece.rel) or piece.coefficient != 1 or piece.atom.kind is Kind.GUARD:
                 raise Rejection(f"a view reads several elements of {piece.atom} at a point")
         covered = self.rels.disjoint([piece.rel for piece in pieces], "two pieces of a view overlap")
-        if not (self.rels.set_subset(domain, covered) if pieces else self.rels.set_empty(domain)):
+        if domain and not (self.rels.set_subset(domain, covered) if pieces else self.rels.set_empty(domain)):
             raise Rejection("a view has no element at some point")
+        return covered
 
     def close(self, value: Value, reason: str) -> Value:
         if value.monoid is not None:

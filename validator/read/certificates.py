@@ -4,8 +4,9 @@ A `shardproof.certificate` is followed by `shardproof.relation`s and `shardproof
 stand, and then by the `shardproof.step`s of both programs, each behind a `shardproof.program`. A step speaks of one op
 of its block, by position. Behind it stand the `shardproof.claim`s on its operands and results, at most one
 `shardproof.loop`, and the blocks that were followed inside the op, each from a `shardproof.block` to its
-`shardproof.end`. There are no regions, since the definition of the dialect, which other tools load, cannot say how the
-block of a region ends.
+`shardproof.end`. A value of which something is claimed may be claimed to be something else, by what stands before that
+claim: `shardproof.equal`s, each with the `shardproof.instance`s of rules that show it. There are no regions, since the
+definition of the dialect, which other tools load, cannot say how the block of a region ends.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 from .errors import ReadError, ReadErrorKind
 
-VERSION = 1
+VERSION = 2
 
 MAX_DEPTH = 100
 """Blocks in blocks: no program that is read is nested like that."""
@@ -29,6 +30,8 @@ _FORM = {
     "program": "",
     "step": "position op",
     "claim": "of position monoid pieces",
+    "equal": "term parts by theory opened",
+    "instance": "rule at bound",
     "loop": "pair relations",
     "block": "",
     "end": "",
@@ -45,11 +48,22 @@ class FormError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Fact:
+    """An equality of terms, and the instances of rules that it follows from."""
+
+    said: Said
+    instances: tuple[Said, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """What is said of one op: by operand or result, of the blocks inside, and of a loop with which it is paired."""
+    """What is said of one op: by operand or result, of the blocks inside, and of a loop with which it is paired.
+
+    What a value is said to be one after the other is each the one before with terms in other terms' place.
+    """
 
     op: str
-    claims: Mapping[tuple[str, int], Said]
+    claims: Mapping[tuple[str, int], tuple[tuple[tuple[Fact, ...], Said], ...]]
     blocks: tuple[Frame, ...]
     loop: Said | None
 
@@ -151,17 +165,28 @@ class _Reading:
         return frame
 
     def _step(self, op: str, depth: int) -> Step:
-        claims: dict[tuple[str, int], Said] = {}
+        claims: dict[tuple[str, int], tuple[tuple[tuple[Fact, ...], Said], ...]] = {}
         blocks: list[Frame] = []
+        facts: list[Fact] = []
         loop = None
-        for name, said in self.take("claim", "loop"):
+        for name, said in self.take("claim", "loop", "equal"):
+            if name == "equal":
+                facts.append(Fact(said, tuple(instance for _, instance in self.take("instance"))))
+                continue
             place = (said["of"], said["position"]) if name == "claim" else None
-            if (loop is not None) if place is None else (place in claims or place[0] not in ("operand", "result")):
+            if place is None:
+                wrong = loop is not None or bool(facts)
+            else:
+                wrong = (place in claims) != bool(facts) or place[0] not in ("operand", "result")
+            if wrong:
                 raise FormError("two claims on one value, or one on none, or two loops in a step")
             if place is None:
                 loop = said
             else:
-                claims[place] = said
+                claims[place] = (*claims.get(place, ()), (tuple(facts), said))
+                facts = []
+        if facts:
+            raise FormError("an equality that no claim uses")
         for _ in self.take("block"):
             blocks.append(self._frame(depth + 1))
             self.one("end")

@@ -45,8 +45,13 @@ class Definition:
     """Whether the original program named it; names that only the device has recognise nothing but each other."""
 
 
-Meeting = tuple[tuple[tuple[Atom, Rel | None], ...], Theory]
-"""Terms that one term is at its indices (None: all of them, one to one), each where its relation holds, and why."""
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Terms that one term is at its indices (None: all of them, one to one), each where its relation holds, and why."""
+
+    parts: tuple[tuple[Atom, Rel | None], ...]
+    theory: Theory
+    lemma: str
 
 
 @dataclass(slots=True)

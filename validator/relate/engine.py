@@ -151,7 +151,10 @@ class Prover(Engine):
         parts = list(told)
         if operands is not None:
             parts.append(lift(self.walk, function.key, operands, type_, commutative=function.commutative))
-        return reduce(self.beside, parts)
+        whole, trace = reduce(self.beside, parts), self.walk.trace
+        if trace is None or trace.ordinary(parts[-1]) is parts[-1]:
+            return whole
+        return self.walk.equated(reduce(self.beside, map(trace.ordinary, parts)), whole)
 
     def sum_over(self, value: Val, rel: Rel, monoid: Monoid, type_: TensorType, *, steps: int) -> Val:
         return sums.sum_over(self.walk, value, rel, monoid, type_, steps=steps)

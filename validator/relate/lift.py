@@ -50,17 +50,20 @@ def lift(
 ) -> Val:
     """f applied elementwise to values of one shape; `key` names f with its attributes."""
     closed = [walk.close(value, f"operand of a non-linear operation '{walk.op_name}'") for value in operands]
+    ordinary: list[Piece] = []
     pieces: list[Piece] = []
     theories = [theory, *(value.theory for value in closed)]
     for joint in _joints(walk, closed):
         found, rest = _search(walk, key, joint, type_.dtype, commutative)
         if rest is not None:
             found.append(_fresh(walk, key, rest, type_))
+        ordinary += found
         for piece in found:
             pieces += met(walk, piece, theories)
     needed = strongest(theories)
     walk.context.used("congruence")
-    return Val(type_, gathered(walk.store, pieces), _defined(walk, closed), theory=needed)
+    value = Val(type_, gathered(walk.store, pieces), _defined(walk, closed), theory=needed)
+    return walk.equated(Val(type_, gathered(walk.store, ordinary), value.domain), value)
 
 
 def met(walk: Walk, piece: Piece, theories: list[Theory]) -> list[Piece]:
@@ -78,12 +81,11 @@ def met(walk: Walk, piece: Piece, theories: list[Theory]) -> list[Piece]:
     meeting = context.meetings[atom.number]
     if meeting is None:
         return [piece]
-    parts, theory = meeting
-    if theory is Theory.REAL and context.reals is not None and not context.reals.covers(atom, piece.rel):
+    if meeting.theory is Theory.REAL and context.reals is not None and not context.reals.covers(atom, piece.rel):
         return [piece]
-    theories.append(theory)
+    theories.append(meeting.theory)
     store = walk.store
-    rels = [(other, piece.rel if match is None else store.compose(piece.rel, match)) for other, match in parts]
+    rels = [(other, piece.rel if match is None else store.compose(piece.rel, match)) for other, match in meeting.parts]
     return [Piece(other, rel, piece.coefficient) for other, rel in rels if not store.empty(rel)]
 
 
@@ -96,14 +98,14 @@ def _meeting(walk: Walk, atom: Atom) -> Meeting | None:
         elif found := bridge.find(walk, atom, lambda term: reals is not None and reals.is_real(walk, term)):
             other, match, theory = found
             walk.context.used("e-graph")
-            return ((other, match),), theory
+            return Meeting(((other, match),), theory, "e-graph")
     if reals is None or atom.kind not in (AtomKind.LIFT, AtomKind.NAMED):
         return None
     parts = reals.find(walk, atom)
     if parts is None:
         return None
     walk.context.used("sums of products")
-    return tuple((part.atom, part.rel) for part in parts), Theory.REAL
+    return Meeting(tuple((part.atom, part.rel) for part in parts), Theory.REAL, "sums of products")
 
 
 def find(

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..read.ir import Op
 from ..relation.store import Rel
-from .value import AnyVal
+from .value import AnyVal, Val
 
 
 @dataclass(slots=True, eq=False)
@@ -33,6 +33,8 @@ class TracedOp:
     results: tuple[AnyVal, ...] = ()
     rewritten: dict[int, AnyVal] = field(default_factory=dict)
     """By operand: what it was closed or named as before the op used it."""
+    ordinary: dict[tuple[str, int], AnyVal] = field(default_factory=dict)
+    """By operand or result: what it is without the equalities that gave it other terms; only where there are any."""
     blocks: list[list[TracedOp]] = field(default_factory=list)
     """Every block walked inside the op, in order."""
     loop: LoopStep | None = None
@@ -45,6 +47,7 @@ class Trace:
 
     blocks: list[list[TracedOp]] = field(default_factory=list)
     _open: list[TracedOp] = field(default_factory=list)
+    _ordinary: dict[int, tuple[AnyVal, AnyVal]] = field(default_factory=dict)
 
     def begin_block(self) -> list[TracedOp]:
         block: list[TracedOp] = []
@@ -63,6 +66,15 @@ class Trace:
         if new is not old and self._open:
             self._open[-1]._changes[id(old)] = (old, new)
 
+    def equated(self, ordinary: Val, value: Val) -> None:
+        """A value has other terms in place of its own, by equalities."""
+        if {piece.atom for piece in ordinary.pieces} != {piece.atom for piece in value.pieces}:
+            self._ordinary[id(value)] = value, ordinary
+
+    def ordinary(self, value: Any) -> Any:
+        """What a value is without equalities: itself where it needs none."""
+        return self._ordinary.get(id(value), (value, value))[1]
+
     def loop(self, loop: Any | None, relations: Sequence[Rel], first: int) -> None:
         self._open[-1].loop = LoopStep(loop, tuple(relations), first)
 
@@ -79,5 +91,9 @@ class Trace:
                 last = step._changes[id(last)][1]
             if last is not value:
                 step.rewritten[number] = last
+        for of, values in (("operand", step.rewritten), ("result", dict(enumerate(results)))):
+            for number, value in values.items():
+                if self.ordinary(value) is not value:
+                    step.ordinary[of, number] = self.ordinary(value)
         step._changes.clear()
         block.append(step)

@@ -211,7 +211,14 @@ class Walk(Prover):
             return value
         theories = [value.theory]
         pieces = [part for piece in value.pieces for part in met(self, piece, theories)]
-        return Val(value.type, gathered(self.store, pieces), value.domain, theory=strongest(theories))
+        found = Val(value.type, gathered(self.store, pieces), value.domain, theory=strongest(theories))
+        return self.equated(value, found)
+
+    def equated(self, ordinary: Val, value: Val) -> Val:
+        """A value with terms in other terms' place, which certificates tell after what it was."""
+        if self.trace is not None:
+            self.trace.equated(ordinary, value)
+        return value
 
     def changed(self, old: Val, new: Val) -> Val:
         """The new form of a value, which certificates tell."""

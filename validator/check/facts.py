@@ -1,0 +1,42 @@
+"""What else a term is: an equality that a certificate states and that is shown there, in place of the term."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..ops.record import Theory
+from ..ops.values import Piece, Value
+from ..read.certificates import Fact
+from .errors import Rejection
+from .ground import shown_by_rules
+
+if TYPE_CHECKING:
+    from .run import Run
+
+WAYS = {"rules": shown_by_rules}
+"""How an equality is shown: each takes the run, the term, what it is to be, the theory, and what the certificate says.
+
+The term at each index at which a part is read has to be that part there, for all inputs of which the theory speaks.
+"""
+
+
+def met(run: Run, value: Value, fact: Fact) -> Value:
+    """The value with the parts that a term is shown to be in the term's place, wherever they are read."""
+    rels, said = run.rels, fact.said
+    term, parts, theory = run.tables.term(said["term"]), run.tables.pieces(said["parts"]), Theory(said["theory"])
+    known = run.covered(parts, None)
+    if value.monoid is not None or any(
+        (part.atom.dtype, part.rel.arity_in, part.rel.arity_out) != (term.dtype, term.arity, part.atom.arity)
+        for part in parts
+    ):
+        raise Rejection(f"{term} is said to be a term of another type, or in a sum")
+    WAYS[said["by"]](run, term, parts, theory, fact)
+    pieces: list[Piece] = []
+    for piece in value.pieces:
+        if piece.atom is term:
+            pieces += [Piece(part.atom, rels.compose(piece.rel, part.rel)) for part in parts]
+            outside = rels.set_minus(rels.range(piece.rel), known)
+            pieces.append(Piece(term, rels.restrict_range(piece.rel, outside)))
+        else:
+            pieces.append(piece)
+    return Value(value.type, run.gathered(pieces), value.domain, theory=value.theory).needing(theory)

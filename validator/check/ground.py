@@ -1,0 +1,273 @@
+"""Whether expressions at given points are equal by instances of rules, congruence and normal forms (`validator/rules`).
+
+A term at the points of a relation is a node: an op on nodes at the same points, elements of a node at other points that
+are combined, or a leaf. Reading goes through elementwise ops down to the leaves: nothing is left for rules that only
+move views. The certificate says which definitions are put in place and which instances of rules hold; each is built
+from the rule's patterns, and its guard asked anew. Nothing depends on their order or on how they were found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from ..ops.record import Theory, strongest
+from ..ops.values import Piece
+from ..read.certificates import Fact
+from ..relation.objects import Dom, Rel
+from ..rules import rule as rules
+from ..rules.constants import IDEMPOTENT, Constants
+from ..rules.normal_form import OPS, Forms, Operation, laws_of
+from ..rules.rule import GUARDS, Pattern, Rule, Sort, sorts
+from ..rules.rules import BY_NAME
+from .errors import Rejection
+from .terms import Kind, Term, is_guarded
+from .values import Calculus
+
+
+def shown_by_rules(run: Any, term: Term, parts: Sequence[Piece], theory: Theory, fact: Fact) -> None:
+    """That the term is each part wherever that is read, by the instances that the certificate gives."""
+    if theory is Theory.REAL:
+        raise Rejection("that terms are real numbers is not checked")
+    ground = Ground(run, theory, [run.tables.term(number) for number in fact.said["opened"]])
+    pairs = [
+        (ground.read(term, run.rels.identity_on(run.rels.domain(p.rel))), ground.read(p.atom, p.rel)) for p in parts
+    ]
+    for said in fact.instances:
+        rule = BY_NAME[said["rule"]]
+        ground.apply(rule, run.tables.relation(said["at"]), _bound(run, ground, rule, said["bound"]))
+    ground.close()
+    if any(ground.root(first) != ground.root(second) for first, second in pairs):
+        raise Rejection(f"{term} is not shown to be what it is said to be")
+
+
+def _bound(run: Any, ground: Ground, rule: Rule, said: Sequence[Any]) -> dict[str, Any]:
+    """What the certificate puts in place of a rule's variables."""
+    kinds, bound = sorts(rule), {}
+    for name, what, *read in said:
+        if kinds[name] is Sort.TERM:
+            (bound[name],) = run.tables.pieces([what, *read, 1])
+        elif kinds[name] is Sort.RELATION:
+            bound[name] = run.tables.relation(what)
+        elif kinds[name] is Sort.CONSTANT:
+            bound[name] = ground.number(run.tables.term(what))
+        else:
+            bound[name] = str(what)
+    return bound
+
+
+class Ground:
+    """Nodes, by what they are made of, and classes of equal ones."""
+
+    def __init__(self, run: Calculus, theory: Theory, opened: Collection[Term]) -> None:
+        self.run, self.rels, self.theory = run, run.rels, theory
+        self.opened = frozenset(opened)
+        self.constants = Constants(theory)
+        self.nodes: dict[tuple[tuple[Any, ...], tuple[int, ...]], int] = {}
+        self.keys: list[tuple[tuple[Any, ...], tuple[int, ...]]] = []
+        self._roots: list[int] = []
+        self._known: list[Rel | Dom] = []
+        self._read: dict[tuple[Term, Rel], int] = {}
+        rels, folding = self.rels, self.constants
+        self.answers: dict[str, Callable[..., Any]] = {
+            "compose": rels.compose,
+            "compose-total": lambda m, r, s: rels.compose(r, s) if m in IDEMPOTENT or rels.counts_once(r, s) else None,
+            "function": rels.single_valued,
+            "identity": lambda r: rels.equal(r, rels.identity_on(rels.domain(r))),
+            "nonempty": lambda r: True,  # no total is built where it has no element
+            "multiple": lambda m, d, r, c: folding.multiple(m, d, c, 1) if rels.single_valued(r) else None,
+            "fold-unary": folding.fold_unary,
+            "fold-binary": folding.fold_binary,
+            "fold-convert": folding.fold_convert,
+        }
+
+    # nodes ----------------------------------------------------------------------------------------------------------
+
+    def one(self, each: Any) -> Any:
+        """The one object for equal relations or equal sets."""
+        for known in self._known:
+            if known is each or (type(known) is type(each) and self._equal(known, each)):
+                return known
+        self._known.append(each)
+        return each
+
+    def _equal(self, first: Any, second: Any) -> bool:
+        if isinstance(first, Dom):
+            return first.arity == second.arity and self.rels.set_equal(first, second)
+        ranks = (first.arity_in, first.arity_out), (second.arity_in, second.arity_out)
+        return ranks[0] == ranks[1] and self.rels.equal(first, second)
+
+    def node(self, dtype: str, points: Dom, *head: Any, of: tuple[int, ...] = ()) -> int:
+        points = self.one(points)
+        key = (dtype, points, *head), of
+        if key not in self.nodes:
+            self.nodes[key] = len(self._roots)
+            self._roots.append(len(self._roots))
+            self.keys.append(key)
+        return self.nodes[key]
+
+    def type(self, number: int) -> tuple[str, Dom]:
+        """Element type and points of a node."""
+        return self.keys[number][0][:2]
+
+    def number(self, term: Term) -> int:
+        """A constant, by the number under which it is known."""
+        return self.constants.intern(self.run.number_of(term), term.dtype)
+
+    def symbol(self, key: str) -> str:
+        """An op as rules see it: by its name alone where they know all of its attributes."""
+        name, _, rest = key.partition(" ")
+        found = self.run.terms.meanings.get(key)
+        if rest and name == "stablehlo.compare" and found is not None and set(found) == {"comparison_direction"}:
+            return f"compare.{found['comparison_direction'].value}"
+        return key if rest else name.removeprefix("stablehlo.")
+
+    def read(self, term: Term, rel: Rel) -> int:
+        """A term at the points of a relation that leads to its indices, taken apart as far as that is allowed."""
+        rel = self.one(rel)
+        if (term, rel) not in self._read:
+            self._read[term, rel] = self._node(term, rel)
+        return self._read[term, rel]
+
+    def _node(self, term: Term, rel: Rel) -> int:
+        rels, points, parts, dtype = self.rels, self.rels.domain(rel), term.parts, self.constants.dtype_name(term.dtype)
+        if term.kind in (Kind.NUMBER, Kind.SCALAR) and not term.dtype.is_complex:
+            return self.node(dtype, points, "const", self.number(term))
+        if term.kind is Kind.GUARD:
+            raise Rejection(f"{term} may be absent")
+        if term in self.opened and term.kind is Kind.PRODUCT and term.key in ("()", "((), None)"):
+            (first, _), (second, _) = ((part.atom, part.rel) for part in parts)
+            reads = rels.project_out(rel, first.arity, second.arity), rels.project_out(rel, 0, first.arity)
+            of = self.read(first, reads[0]), self.read(second, reads[1])
+            # how the product of a contraction is rounded is the implementation's
+            if first.dtype is second.dtype is term.dtype and (
+                self.theory is not Theory.EXACT or not term.dtype.is_float
+            ):
+                return self.node(dtype, points, "op", "multiply", dtype, of=of)
+        elif term in self.opened and parts and term.kind in (Kind.APPLY, Kind.VIEW, Kind.SUM) and not is_guarded(parts):
+            image, first = rels.range(rel), parts[0]
+            inside = [part for part in parts if rels.set_subset(image, rels.domain(part.rel))]
+            if term.kind is Kind.VIEW and inside:
+                return self.read(inside[0].atom, rels.compose(rel, inside[0].rel))
+            if term.kind is Kind.APPLY and len(inside) == len(parts):
+                of = tuple(self.read(part.atom, rels.compose(rel, part.rel)) for part in parts)
+                return self.node(dtype, points, "op", self.symbol(term.key), self.type(of[-1])[0], of=of)
+            if term.monoid is not None and len(inside) == len(parts) == first.coefficient == 1:
+                free = self.theory is not Theory.EXACT or term.monoid.reorders_exactly(term.dtype)
+                monoid = self.symbol(term.monoid.value)
+                return self.total(
+                    monoid, rel, first.rel, 0 if free else term.levels, lambda at: self.read(first.atom, at)
+                )
+        return self.node(dtype, points, "leaf", term, rel)
+
+    def total(self, monoid: str, at: Rel, inner: Rel, levels: int, child: Callable[[Rel], int]) -> int:
+        """What `inner` leads to, combined, and read through a function `at`."""
+        rels, points = self.rels, self.one(self.rels.range(at))
+        at, inner = self.one(at), self.one(self.rels.restrict(inner, points))
+        if not rels.set_equal(rels.domain(inner), points):
+            raise Rejection("a total of nothing")
+        part = child(rels.identity_on(rels.range(inner)))
+        dtype = self.type(part)[0]
+        whole = self.node(dtype, points, "total", monoid, inner, levels, of=(part,))
+        if at is self.one(rels.identity_on(points)):
+            return whole
+        return self.node(dtype, rels.domain(at), "view", at, of=(whole,))
+
+    # rules ----------------------------------------------------------------------------------------------------------
+
+    def apply(self, rule: Rule, at: Rel, bound: Mapping[str, Any]) -> bool:
+        """Both sides of a rule are equal, read through a function, if its guard holds."""
+        env = dict(bound)
+        if rule.kind is not rules.Kind.REWRITE or strongest([rule.theory, self.theory]) is not self.theory:
+            raise Rejection(f"'{rule.name}' has no instance here")
+        for name, *cells in rule.guards:
+            guard, values = GUARDS[name], [env.get(cell, cell) for cell in cells]
+            if guard.demanded:
+                answer = self.answers[name](*values[: len(values) - guard.outputs])
+                holds = answer is not None and answer is not False
+                env.update(zip(cells[len(cells) - guard.outputs :], [answer], strict=False))
+            else:
+                holds = (name, tuple(values)) in self.constants.facts
+            if not holds:
+                raise Rejection(f"'{rule.name}' does not hold: {name} {' '.join(cells)}")
+        if not self.rels.single_valued(at):
+            raise Rejection("an instance at several points")
+        left, right = (self.build(pattern, env, at) for pattern in rule.patterns)
+        if self.type(left) != self.type(right):
+            raise Rejection(f"the sides of '{rule.name}' are of different types")
+        return self.unite(left, right)
+
+    def build(self, pattern: Pattern, env: Mapping[str, Any], at: Rel) -> int:
+        """A pattern with its variables in place, read through a function."""
+        if isinstance(pattern, str):
+            return self.read(env[pattern].atom, self._through(at, env[pattern].rel))
+        head, (*_, last) = env.get(pattern.head, pattern.head), pattern.arguments
+        source, target = (env.get(dtype, dtype) for dtype in (pattern.source, pattern.target))
+        points, names = self.rels.domain(at), [env.get(str(each), each) for each in pattern.arguments]
+        if pattern.head == "view":
+            return self.build(last, env, self._through(at, names[0]))
+        if pattern.head == "const":
+            made, of = self.node(source, points, "const", names[0]), [self.constants.dtype_of(names[0])]
+        elif pattern.head == "total":
+            made = self.total(names[0], at, names[1], 0, lambda inside: self.build(last, env, inside))
+            of = [self.type(made)[0]]
+        else:
+            parts = tuple(self.build(part, env, at) for part in pattern.arguments)
+            made = self.node(target, points, "op", head, source, of=parts)
+            of = [self.type(part)[0] for part in parts][len(parts) == 3 :]  # of three, the first may be a predicate
+        if any(dtype != source for dtype in of):
+            raise Rejection(f"operands of '{head}' that are not of type '{source}'")
+        return made
+
+    def _through(self, at: Rel, rel: Rel) -> Rel:
+        if not self.rels.set_subset(self.rels.range(at), self.rels.domain(rel)):
+            raise Rejection("an instance that is read where it is not defined")
+        found = self.rels.compose(at, rel)
+        if not self.rels.single_valued(found):
+            raise Rejection("a view of several elements")
+        return found
+
+    # classes --------------------------------------------------------------------------------------------------------
+
+    def root(self, number: int) -> int:
+        while self._roots[number] != number:
+            number = self._roots[number]
+        return number
+
+    def unite(self, first: int, second: int) -> bool:
+        """Whether these two were not known to be equal."""
+        first, second = sorted((self.root(first), self.root(second)))
+        self._roots[second] = first
+        return first != second
+
+    def close(self) -> None:
+        """Unites what is made alike of equal parts, and sums and products of one form, until nothing is left."""
+        while self._congruent() or self._alike():
+            pass
+
+    def _congruent(self) -> bool:
+        made, changed = {}, False
+        for number, (head, of) in enumerate(self.keys):
+            changed |= self.unite(made.setdefault((head, *map(self.root, of)), number), number)
+        return changed
+
+    def _alike(self) -> bool:
+        classes: dict[str, dict[int, list[Operation]]] = {}
+        for number, ((dtype, _, kind, *head), of) in enumerate(self.keys):
+            value = self.constants.fraction(head[0]) if kind == "const" else None
+            operation = None
+            if value is not None:
+                operation = Operation("constant", (), value)
+            elif kind == "op" and head[0] in OPS and head[1] == dtype:
+                operation = Operation(head[0], tuple(map(self.root, of)))
+            if operation is not None:
+                classes.setdefault(dtype, {}).setdefault(self.root(number), []).append(operation)
+        changed = False
+        for dtype, members in classes.items():
+            for laws in laws_of(dtype, self.theory):
+                for found in Forms(laws, members).findings(dtype):
+                    other = found.right
+                    if found.constant is not None and (cell := self.constants.from_fraction(found.constant, dtype)):
+                        other = self.node(dtype, self.type(found.left)[1], "const", cell)
+                    changed |= other is not None and self.unite(found.left, other)
+        return changed
