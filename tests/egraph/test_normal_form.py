@@ -12,20 +12,22 @@ import numpy as np
 import pytest
 
 from egraph.relations import FiniteRelations
+from egraph.semantics import Machine
 from shardproof.validator.egraph.algebra import TermType
 from shardproof.validator.egraph.graph import TermGraph
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.ir import DType
+from shardproof.validator.rules.normal_form import CHAINS
 
 LEAVES = 4
 
 
 def _varied(tree: Any, rng: random.Random) -> Any:
-    """The same sums and products in another order."""
+    """The same chains in another order."""
     if tree[0] in ("leaf", "const"):
         return tree
     op, *children = (tree[0], *(_varied(child, rng) for child in tree[1:]))
-    if op in ("add", "multiply"):
+    if op in ("add", "multiply", *CHAINS):
         rng.shuffle(children)
         if children[1][0] == op:
             return (op, (op, children[0], children[1][1]), children[1][2])
@@ -128,7 +130,32 @@ def _real(rng: random.Random) -> int:
     return kept
 
 
+def _machine_op(op: str, dtype: DType) -> Callable[..., Any]:
+    return lambda *values: Machine().apply(op, dtype.value, dtype.value, list(values))
+
+
+def _any_order(rng: random.Random) -> int:
+    """Bit for bit: as the machine computes it, NaN (whose payload is left open), infinities and both zeros included."""
+    machine, kept = Machine(), 0
+    special = (0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -2.0)
+    types: list[tuple[DType, Any, tuple[str, ...], tuple[Any, ...], Callable[[], Any]]] = [
+        (DType.UI8, np.uint8, tuple(CHAINS), (0, 1, 255, 12), lambda: rng.randrange(256)),
+        (DType.I8, np.int8, tuple(CHAINS), (0, -1, 127, -128, 5), lambda: rng.randrange(-128, 128)),
+        (DType.I1, np.bool_, ("and", "or", "xor"), (False, True), lambda: rng.random() < 0.5),
+        (DType.F32, np.float32, ("maximum", "minimum"), (-0.0, math.inf, 1.0), lambda: rng.choice(special)),
+    ]
+    for dtype, kind, names, constants, sample in types:
+        ops = {op: _machine_op(op, dtype) for op in names}
+        for left, right in _same_pairs(Theory.EXACT, dtype, names, constants, rng):
+            leaves = [kind(sample()) for _ in range(LEAVES)]
+            values = [_value(tree, leaves, kind, ops) for tree in (left, right)]
+            assert machine.equal(*values), (left, right, leaves)
+            kept += 1
+    return kept
+
+
 CHECKS: dict[str, Callable[[random.Random], int]] = {
+    "chains-in-any-order": _any_order,
     "integer-polynomials": _integers,
     "sums-and-products-reordered": _reassociated,
     "rational-monomials": _real,
@@ -207,6 +234,52 @@ def test_scale_factors_cancel() -> None:
     assert r.same(r.op("multiply", r.op("divide", r.x, r.c(3.0)), r.c(3.0)), r.x)
     assert r.same(r.op("divide", r.x, r.c(3.0)), r.op("multiply", r.x, r.c(1 / 3)))
     assert not r.same(r.op("divide", r.x, r.c(3.0)), r.op("multiply", r.x, r.c(0.333)))
+
+
+@pytest.mark.parametrize("op", CHAINS)
+def test_chains_in_any_order_and_what_is_none(op: str) -> None:
+    graph, type_ = TermGraph(FiniteRelations(1), Theory.EXACT), TermType(DType.UI32, 0)
+    a, b, c, d = (graph.leaf(name, type_) for name in "abcd")
+
+    def chain(*terms: int, op: str = op) -> int:
+        total = terms[0]
+        for term in terms[1:]:
+            total = graph.apply(op, (), [(None, total), (None, term)], type_)
+        return total
+
+    left, right = chain(chain(a, b), c), chain(chain(c, b), a)
+    wrong = (chain(a, b), chain(a, b, c, d), chain(a, b, d), chain(a, chain(b, c, op="add")))
+    twice, split = chain(a, b, a), chain(chain(a, graph.constant(12, type_)), graph.constant(10, type_))
+    whole = chain(a, graph.constant({"and": 8, "or": 14, "xor": 6, "maximum": 12, "minimum": 10}[op], type_))
+    graph.saturate()
+    assert graph.same(left, right) and graph.same(split, whole)
+    assert not any(graph.same(left, other) for other in wrong)
+    assert graph.same(twice, b if op == "xor" else wrong[0]) and not graph.same(twice, a)
+
+
+def test_chains_of_floats_keep_their_zeros_apart() -> None:
+    graph, type_ = TermGraph(FiniteRelations(1), Theory.EXACT), TermType(DType.F32, 0)
+    x = graph.leaf("x", type_)
+    kept = [graph.apply("maximum", (), [(None, x), (None, graph.constant(zero, type_))], type_) for zero in (0.0, -0.0)]
+    graph.saturate()
+    assert not graph.same(*kept)
+
+
+def test_a_scaled_sum_as_a_factor() -> None:
+    for scale in (0.5, 0.3):
+        s = Sums(Theory.REASSOCIATED)
+        total = s.sum(s.x, s.y)
+        left = s.op("multiply", s.z, s.op("multiply", total, s.c(scale)))
+        right = s.op("multiply", s.op("multiply", s.z, total), s.c(scale))
+        wrong = s.op("multiply", s.op("multiply", s.z, total), s.c(2 * scale))
+        assert s.same(left, right) and not s.same(left, wrong)
+
+
+def test_constants_on_either_side() -> None:
+    s = Sums(Theory.REASSOCIATED)
+    both = s.op("multiply", s.c(0.7978846), s.c(0.134145))
+    left, right = s.op("multiply", s.x, both), s.op("multiply", s.op("multiply", s.x, s.c(0.7978846)), s.c(0.134145))
+    assert s.same(left, right) and not s.same(left, s.op("multiply", s.x, s.c(0.7978846)))
 
 
 def test_online_softmax_rescaling() -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from shardproof import Verdict, validate_modules
+from shardproof.validator.ops.record import Theory
+from shardproof.validator.read.ir import Program
+
+from .pairs import Tensor, differs, program, proved
 
 FLOAT, INT = "tensor<4x6xf32>", "tensor<4x6xi32>"
 WHOLE = "%a: {t}, %b: {t}, %c: {t}"
@@ -66,3 +72,71 @@ def test_not_the_same_elements() -> None:
     right = f"{turn}\n%0 = stablehlo.add %t, %c : {kind}\n%1 = stablehlo.add %a, %0 : {kind}"
     before, after = (f"module @m {{\n{head}\n{body}\nreturn %1 : {kind}\n}}\n}}\n" for body in (left, right))
     assert validate_modules(before, after).verdict is Verdict.REFUTED
+
+
+CHAINED = [
+    *(("f32", op) for op in ("add", "multiply", "maximum", "minimum")),
+    *(("i32", op) for op in ("add", "and", "maximum")),
+    *(("ui8", op) for op in ("multiply", "or")),
+    *((element, "xor") for element in ("ui32", "i1")),
+]
+CONSTANTS = {
+    "f32": ("3.0", "0.25"),
+    "i32": ("-5", "-12"),
+    "ui8": ("7", "200"),
+    "ui32": ("5", "466688986"),
+    "i1": ("true",),
+}
+
+
+def chain(rng: random.Random, op: str, kind: Tensor, leaves: list[str]) -> str:
+    """The leaves, combined in a random order and grouping, as %out."""
+    lines, left = [], rng.sample(leaves, len(leaves))
+    while len(left) > 1:
+        first, second = (left.pop(rng.randrange(len(left))) for _ in range(2))
+        name = f"%t{len(lines)}" if left else "%out"
+        lines.append(f"{name} = stablehlo.{op} {first}, {second} : {kind}")
+        left.append(name)
+    return "\n".join(lines)
+
+
+def leaves_of(element: str, rows: int) -> tuple[str, list[str]]:
+    """What a chain combines: a matrix, that rotated, a row, a column, a scalar, constants: lines and their names."""
+    kind = f"tensor<{rows}x6x{element}>"
+    lines = [
+        f"%r = stablehlo.broadcast_in_dim %a1, dims = [1] : (tensor<6x{element}>) -> {kind}",
+        f"%c = stablehlo.broadcast_in_dim %a2, dims = [0] : (tensor<{rows}x{element}>) -> {kind}",
+        f"%s = stablehlo.broadcast_in_dim %a3, dims = [] : (tensor<{element}>) -> {kind}",
+        f"%head = stablehlo.slice %a0 [0:{rows}, 0:1] : ({kind}) -> tensor<{rows}x1x{element}>",
+        f"%tail = stablehlo.slice %a0 [0:{rows}, 1:6] : ({kind}) -> tensor<{rows}x5x{element}>",
+        "%b = stablehlo.concatenate %tail, %head, dim = 1 : "
+        f"(tensor<{rows}x5x{element}>, tensor<{rows}x1x{element}>) -> {kind}",
+    ]
+    lines += [f"%k{n} = stablehlo.constant dense<{value}> : {kind}" for n, value in enumerate(CONSTANTS[element])]
+    return "\n".join(lines) + "\n", ["%a0", "%r", "%c", "%s", "%b", *(f"%k{n}" for n in range(len(CONSTANTS[element])))]
+
+
+@pytest.mark.parametrize(("element", "op"), CHAINED)
+@pytest.mark.parametrize("seed", range(3))
+def test_random_groupings_on_devices(element: str, op: str, seed: int) -> None:
+    """Equal for any grouping, on shards of rows; with one operand in another's place it is not proved."""
+    rng, devices, rows = random.Random(f"{op}{element}{seed}"), 2, 4
+    tiles, line = "{devices=[2,1]<=[2]}", "{devices=[2]<=[2]}"
+
+    def made(cut: int, text: str) -> Program:
+        matrix, column = Tensor((cut, 6), element, tiles), Tensor((cut,), element, line)
+        whole = [matrix, Tensor((6,), element), column, Tensor((), element)]
+        return program(text, whole, matrix, devices)
+
+    def written(cut: int, replaced: dict[str, str]) -> Program:
+        lines, names = leaves_of(element, cut)
+        kind = Tensor((cut, 6), element)
+        return made(cut, lines + chain(rng, op, kind, [replaced.get(name, name) for name in names]))
+
+    theory = Theory.REASSOCIATED if element == "f32" and op in ("add", "multiply") else Theory.EXACT
+    before = written(rows, {})
+    assert proved(before, written(rows // devices, {}), theory)
+    lost = rng.choice(["%a0", "%r", "%c", "%s", "%b"])
+    wrong = written(rows // devices, {lost: rng.choice([name for name in ("%a0", "%r", "%c", "%s") if name != lost])})
+    assert not proved(before, wrong)
+    assert differs(before, wrong, rounds=6)

@@ -17,7 +17,7 @@ from ..read.certificates import Fact
 from ..relation.objects import Dom, Rel
 from ..rules import rule as rules
 from ..rules.constants import IDEMPOTENT, Constants
-from ..rules.normal_form import OPS, Forms, Operation, laws_of
+from ..rules.normal_form import CHAINS, OPS, Operation, systems
 from ..rules.rule import GUARDS, Pattern, Rule, Sort, sorts
 from ..rules.rules import BY_NAME
 from .errors import Rejection
@@ -252,22 +252,18 @@ class Ground:
         return changed
 
     def _alike(self) -> bool:
-        classes: dict[str, dict[int, list[Operation]]] = {}
+        nodes: list[tuple[str, int, Operation]] = []
         for number, ((dtype, _, kind, *head), of) in enumerate(self.keys):
             value = self.constants.fraction(head[0]) if kind == "const" else None
-            operation = None
             if value is not None:
-                operation = Operation("constant", (), value)
-            elif kind == "op" and head[0] in OPS and head[1] == dtype:
-                operation = Operation(head[0], tuple(map(self.root, of)))
-            if operation is not None:
-                classes.setdefault(dtype, {}).setdefault(self.root(number), []).append(operation)
+                nodes.append((dtype, self.root(number), Operation("constant", (), value)))
+            elif kind == "op" and head[0] in (*OPS, *CHAINS) and head[1] == dtype:
+                nodes.append((dtype, self.root(number), Operation(head[0], tuple(map(self.root, of)))))
         changed = False
-        for dtype, members in classes.items():
-            for laws in laws_of(dtype, self.theory):
-                for found in Forms(laws, members).findings(dtype):
-                    other = found.right
-                    if found.constant is not None and (cell := self.constants.from_fraction(found.constant, dtype)):
-                        other = self.node(dtype, self.type(found.left)[1], "const", cell)
-                    changed |= other is not None and self.unite(found.left, other)
+        for dtype, forms in systems(nodes, self.theory):
+            for found in forms.findings(dtype):
+                other = found.right
+                if found.constant is not None and (cell := self.constants.from_fraction(found.constant, dtype)):
+                    other = self.node(dtype, self.type(found.left)[1], "const", cell)
+                changed |= other is not None and self.unite(found.left, other)
         return changed

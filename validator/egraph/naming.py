@@ -7,7 +7,7 @@ from typing import Any
 
 from ..ops.record import Theory
 from ..rules.constants import Constants
-from ..rules.normal_form import OPS, Finding, Forms, Operation, laws_of
+from ..rules.normal_form import CHAINS, OPS, Finding, Operation, systems
 from .engine import Engine
 from .schema import CHILDREN
 
@@ -27,30 +27,25 @@ def findings(
             numbers.append(value)
         return found
 
-    ops = {engine.value(op): op for op in OPS}
+    ops = {engine.value(op): op for op in (*OPS, *CHAINS)}
     dtypes: dict[Any, str] = {}
-    nodes: dict[str, dict[int, list[Operation]]] = {}
+    nodes: list[tuple[str, int, Operation]] = []
     for class_, members in rows.items():
         for table, row in members:
             if table == "Const":
                 cell = engine.number(row.inputs[1])
                 value = constants.fraction(cell)
-                if value is None:
-                    continue
-                operation, dtype = Operation("constant", (), value), constants.dtype_of(cell)
+                if value is not None:
+                    nodes.append((constants.dtype_of(cell), number(class_), Operation("constant", (), value)))
             elif table in ("Bin", "Un"):
                 op = ops.get(row.inputs[0])
                 if op is None or row.inputs[1] != row.inputs[2]:
                     continue
                 spelled = row.inputs[2]
                 dtype = dtypes.get(spelled) or dtypes.setdefault(spelled, engine.text(spelled))
-                operation = Operation(op, tuple(map(number, row.inputs[3:])))
-            else:
-                continue
-            nodes.setdefault(dtype, {}).setdefault(number(class_), []).append(operation)
-    for dtype, classes in nodes.items():
-        for laws in laws_of(dtype, theory):
-            yield from Forms(laws, classes).findings(dtype)
+                nodes.append((dtype, number(class_), Operation(op, tuple(map(number, row.inputs[3:])))))
+    for dtype, forms in systems(nodes, theory):
+        yield from forms.findings(dtype)
 
 
 class Namer:

@@ -47,9 +47,7 @@ def relate_iota(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
 def relate_constant(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     """One number everywhere, integers by a table, or a term of its own."""
     type_, array = op.results[0].tensor, np.asarray(op.attributes["value"])
-    if type_.size and all(
-        stride == 0 or extent == 1 for stride, extent in zip(array.strides, array.shape, strict=True)
-    ):
+    if _is_one_number(array):
         return [engine.uniform(type_, array)]
     if type_.size <= MAX_TABLE:
         whole = _as_integers(array, type_.dtype)
@@ -57,6 +55,14 @@ def relate_constant(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
         if known is not None:
             return [known]
     return [engine.array(type_, array)]
+
+
+def _is_one_number(array: np.ndarray) -> bool:
+    """Whether all elements have the same bits; readers hold most such arrays as one element without strides."""
+    if array.size and all(stride == 0 or n == 1 for stride, n in zip(array.strides, array.shape, strict=True)):
+        return True
+    bits = np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8)
+    return bool(array.size) and bool((bits == bits[:1]).all())
 
 
 def relate_device_number(engine: Engine, op: Op, values: list[Any]) -> list[Any]:

@@ -57,6 +57,21 @@ class Atom:
     __repr__ = __str__
 
 
+def name_of(atom: Atom) -> str | None:
+    """The op of a lifted term."""
+    if atom.kind is not AtomKind.LIFT:
+        return None
+    key = atom.data[1][0] if atom.rels else atom.key[2][0]
+    return key[0] if isinstance(key, tuple) and isinstance(key[0], str) else None
+
+
+def reads_of(atom: Atom) -> list[tuple[Atom, Rel | None]]:
+    """The operands of a lifted term and how it reads them; None at its own index."""
+    pattern = (atom.data[1] if atom.rels else atom.key[2])[2]
+    rels = [None if what == "scalar" or not atom.rels else atom.rels[place] for what, place in pattern]
+    return list(zip(atom.operands, rels, strict=True))
+
+
 @dataclass(slots=True)
 class AtomTable:
     """All atoms of one validation."""

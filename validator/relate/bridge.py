@@ -18,7 +18,8 @@ from ..ops.record import Theory
 from ..read.ir import DType
 from ..relation.build import names
 from ..relation.store import Dom, Rel, RelationLimitError, Store
-from .atoms import Atom, AtomKind
+from .atoms import Atom, AtomKind, name_of, reads_of
+from .chains import Chains, family_of, is_scalar_of
 from .spaces import Spaces
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ _REGROUPED = frozenset(f"stablehlo.{name}" for name in ("add", "subtract", "mult
 
 MAX_LEAVES = 16
 """Atoms by which two expressions without a common operand are laid over each other."""
+
+MAX_CHAINS = 16
+"""At most this many of the original's chains of the same operands are asked about for one term."""
 
 MAX_SECONDS = 8.0
 """Processor time spent in the e-graph in one validation."""
@@ -53,10 +57,16 @@ class Bridge:
     _noted: dict[DType, list[Atom]] = field(default_factory=dict)
     """Those that wait to be filed there: most proofs never ask for a term of their type."""
     _leaves: dict[int, frozenset[int]] = field(default_factory=dict)
+    _chains: Chains = field(init=False)
+    _regrouped: dict[Hashable, list[Atom]] = field(default_factory=dict)
+    """The original's chains of one op, by what they combine."""
     questions: int = 0
     seconds: float = 0.0
     stop: str | None = None
     fired: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._chains = Chains(self.context.store)
 
     def note(self, atom: Atom) -> None:
         """Remember a term of the original as one that may be found again."""
@@ -73,13 +83,19 @@ class Bridge:
             return None
         for noted in self._noted.pop(atom.dtype, ()):
             self.originals.setdefault(self._signature(noted), []).append(noted)
+            if (key := self._chains.key(noted)) is not None:
+                self._regrouped.setdefault(key, []).append(noted)
         candidates = self.originals.get(self._signature(atom), ())
-        if not candidates:
+        regrouped = self._regrouped.get(self._chains.key(atom), ())[:MAX_CHAINS]
+        if not candidates and not regrouped:
             return None
         self.questions += 1
         start = time.thread_time()
         try:
-            return self._find(walk, atom, candidates, is_real)
+            options = [(other, match) for other in candidates for match in _matches(walk, atom, other)]
+            chains = [(other, self._chains.match(atom, other)) for other in regrouped]
+            chains = [(other, match) for other, match in chains if match is not None]
+            return self._find(atom, options, chains, is_real)
         except RelationLimitError:
             return None
         except UnsoundMerge:
@@ -90,19 +106,25 @@ class Bridge:
             self.seconds += time.thread_time() - start
 
     def _find(
-        self, walk: Walk, atom: Atom, candidates: Any, is_real: Callable[[Atom], bool]
+        self,
+        atom: Atom,
+        options: list[tuple[Atom, Rel | None]],
+        chains: list[tuple[Atom, Rel]],
+        is_real: Callable[[Atom], bool],
     ) -> tuple[Atom, Rel | None, Theory] | None:
-        options = [(other, match) for other in candidates for match in _matches(walk, atom, other)]
-        if not options:
-            return None
+        """The first of the terms that the e-graph finds equal; those of `chains` are another grouping of one chain."""
         for theory in Theory:
             if theory is Theory.REAL:
                 options = [(other, match) for other, match in options if is_real(other)]
-                if not options or not is_real(atom):
-                    return None
+                chains = [(other, match) for other, match in chains if is_real(other)]
+            if not (options or chains) or (theory is Theory.REAL and not is_real(atom)):
+                return None
             graph = self._graph(theory)
-            term = graph.term(atom)
-            pairs = [(other, match, graph.read(other, match, graph.space(atom))) for other, match in options]
+            term, space = graph.term(atom), graph.space(atom)
+            pairs = [(other, match, graph.read(other, match, space)) for other, match in options]
+            if chains:
+                graph.written_out(atom, self.context.store.identity_on(space), space)
+            pairs += [(other, match, graph.written_out(other, match, space)) for other, match in chains]
             report = graph.terms.saturate(theory)
             if not self.limited:
                 self.stop = report.stop.value
@@ -161,7 +183,7 @@ def _matches(walk: Walk, atom: Atom, other: Atom) -> list[Rel | None]:
         return []
     store = walk.store
     match = _through(walk, _read(atom), _read(other))
-    if match is None and _name(atom) in _REGROUPED and _name(other) in _REGROUPED:
+    if match is None and name_of(atom) in _REGROUPED and name_of(other) in _REGROUPED:
         # (a + b) + c and a + (b + c) have no operand in common
         match = _through(walk, _leaves(walk, atom), _leaves(walk, other))
     if match is None or store.empty(match):
@@ -169,10 +191,6 @@ def _matches(walk: Walk, atom: Atom, other: Atom) -> list[Rel | None]:
     if not store.single_valued(match):
         match = store.lexmin(match)
     return [match] if store.set_equal(store.domain(match), store.domain(atom.rels[0])) else []
-
-
-def _name(atom: Atom) -> str:
-    return str(atom.data[1][0][0])
 
 
 def _through(walk: Walk, mine: list[tuple[Atom, Rel]], others: list[tuple[Atom, Rel]]) -> Rel | None:
@@ -236,6 +254,7 @@ class _Graph:
         limits = Limits() if node_limit is None else Limits(nodes=node_limit)
         self.terms: TermGraph = TermGraph(self._algebra, theory, limits)
         self._known: dict[int, int] = {}
+        self._reads: dict[tuple[int, int], list[Rel]] = {}
         self._spaces = Spaces(context.store)
         self._type = TermType
 
@@ -349,6 +368,42 @@ class _Graph:
         if not self._store.set_subset(self._store.range(rel), self.space(operand)):
             return None
         return self._algebra.keep(rel, self.space(operand)), term
+
+    def written_out(self, atom: Atom, rel: Rel, space: Dom) -> int | None:
+        """The term of a chain that is read through a relation, told to be the same chain of what it combines, each
+        read through its own: reading goes into elementwise ops. None where it is not defined at all points.
+        """
+        term, family = self.read(atom, rel, space), family_of(atom)
+        if term is None:
+            return None
+        edges: list[tuple[int | None, int]] = []
+        for operand, read in reads_of(atom):
+            through = rel if read is None else self._store.compose(rel, read)
+            if is_scalar_of(operand, atom):
+                through = self._store.project_out(rel, 0, rel.arity_out)
+            if operand.kind is AtomKind.CONSTANT and not operand.arity:
+                edge = self._edge(operand, None, space)
+            elif family_of(operand) == family:
+                inner = self.written_out(operand, through, space)
+                edge = None if inner is None else (None, inner)
+            else:
+                edge = self._edge(operand, self._form_of(operand, through), space)
+            if edge is None:
+                return term
+            edges.append(edge)
+        op = str(name_of(atom)).removeprefix("stablehlo.")
+        applied = self.terms.apply(op, None, edges, self._type(atom.dtype, space.number))
+        self.terms.union(term, applied, f"view-into-{'unary' if len(edges) == 1 else 'binary'}")
+        return term
+
+    def _form_of(self, operand: Atom, rel: Rel) -> Rel:
+        """The relation as it was first met: one that is equal, but written in another form, would count as another."""
+        known = self._reads.setdefault((operand.number, rel.arity_in), [])
+        for other in known:
+            if self._store.equal(other, rel):
+                return other
+        known.append(rel)
+        return rel
 
     def read(self, other: Atom, match: Rel | None, space: Dom) -> int | None:
         """The term of `other` read at the indices of the space, None where it is not defined at all of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..relation.store import Rel
-from .atoms import Atom, AtomKind
+from .atoms import Atom, AtomKind, name_of, reads_of
 from .signs import is_positive_number
 
 TOTAL = frozenset(
@@ -22,21 +22,6 @@ CHOICES = frozenset({"stablehlo.select", "stablehlo.if", "stablehlo.case"})
 
 OF_POSITIVE = frozenset({"stablehlo.log", "stablehlo.rsqrt", "stablehlo.sqrt"})
 """Ops that give one for positive operands."""
-
-
-def name_of(atom: Atom) -> str | None:
-    """The op of a lifted term."""
-    if atom.kind is not AtomKind.LIFT:
-        return None
-    key = atom.data[1][0] if atom.rels else atom.key[2][0]
-    return key[0] if isinstance(key, tuple) and isinstance(key[0], str) else None
-
-
-def reads_of(atom: Atom) -> list[tuple[Atom, Rel | None]]:
-    """The operands of a lifted term and how it reads them; None at its own index."""
-    pattern = (atom.data[1] if atom.rels else atom.key[2])[2]
-    rels = [None if what == "scalar" or not atom.rels else atom.rels[place] for what, place in pattern]
-    return list(zip(atom.operands, rels, strict=True))
 
 
 def always_read(atom: Atom) -> list[tuple[Atom, Rel | None]]:

@@ -21,11 +21,11 @@ from ..ops.monoid import Monoid
 from ..read.ir import DType
 from ..relation.store import Dom, Rel, RelationLimitError
 from ..rules.constants import rational
-from .atoms import Atom, AtomKind
+from .atoms import Atom, AtomKind, name_of, reads_of
 from .context import Context, Definition
 from .forms import Form, NoFormError, factors_of, matched, restricted
 from .needed import needed
-from .partial import CHOICES, OF_POSITIVE, is_total, name_of, not_total, reads_of, stand_in
+from .partial import CHOICES, OF_POSITIVE, is_total, not_total, stand_in
 from .polynomials import MAX_PIECES, Polynomials
 from .signs import Signs
 from .spaces import Spaces

@@ -217,6 +217,8 @@ class Constants:
             return self._intern(name, value)
         if dtype.is_integer:
             return self._intern(name, _wrap(int(value), dtype)) if value.denominator == 1 else None
+        if dtype.is_bool:
+            return self._intern(name, bool(value)) if value in (0, 1) else None
         try:
             number = _NUMPY[dtype](float(value))
         except OverflowError:

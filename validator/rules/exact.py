@@ -130,6 +130,7 @@ MEETINGS = (
 
 NORMAL_FORMS = (
     Rule("integer-polynomials", "sums and products of integers", "one sorted polynomial, coefficients modulo 2^bits", "integer d", Theory.EXACT, "integers modulo 2^bits are a commutative ring", Kind.NORMAL_FORM),
+    Rule("chains-in-any-order", "max, min, and, or, xor of several terms", "the sorted set of what is combined, of xor what occurs an odd number of times", "any-order m d", Theory.EXACT, "associative and commutative, bit for bit; x ∘ x is x, or 0 for xor", Kind.NORMAL_FORM),
 )
 
 EXACT = VIEWS + TOTALS + ARITHMETIC + CONVERSIONS + LOGIC + MEETINGS + NORMAL_FORMS

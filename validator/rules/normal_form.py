@@ -8,6 +8,7 @@ never soundness.
 What a form may do depends on the element type and the theory:
 
     integers       one polynomial modulo 2^bits, products multiplied out
+    any order      max, min, and, or: the set of what is combined; xor: what occurs an odd number of times
     reassociated   terms and factors are multisets: nothing cancels, only constants combine, and exactly;
                    a constant goes into a sum only if it is a power of two
     real           coefficients add and cancel, factors have integer exponents, exponentials join
@@ -15,7 +16,8 @@ What a form may do depends on the element type and the theory:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -38,6 +40,23 @@ OPS = frozenset({"add", "subtract", "negate", "multiply", "divide", "exponential
 
 
 @dataclass(frozen=True, slots=True)
+class Chain:
+    """An op that may be taken in any order and grouping, bit for bit: idempotent, or x ∘ x is its neutral element 0."""
+
+    of_constants: Callable[[int, int], int]
+    idempotent: bool = True
+
+
+CHAINS = {
+    "and": Chain(operator.and_),
+    "maximum": Chain(max),
+    "minimum": Chain(min),
+    "or": Chain(operator.or_),
+    "xor": Chain(operator.xor, idempotent=False),
+}
+
+
+@dataclass(frozen=True, slots=True)
 class Laws:
     """The laws of one element type under one theory."""
 
@@ -47,6 +66,8 @@ class Laws:
     """Any constant distributes, terms cancel, one may divide, exp is a homomorphism."""
     expand: bool = False
     """Products of sums are multiplied out."""
+    chain: Chain | None = None
+    """What `add` stands for, if it is no sum."""
 
     @property
     def collects(self) -> bool:
@@ -86,6 +107,29 @@ class Finding:
     dtype: str
 
 
+def systems(operations: Iterable[tuple[str, int, Operation]], theory: Theory) -> Iterator[tuple[str, Forms]]:
+    """Element types and forms, of sums and products and of each op of `CHAINS`; a node comes as (type, class, node)."""
+    sums: dict[str, dict[int, list[Operation]]] = {}
+    chains: dict[tuple[str, str], dict[int, list[Operation]]] = {}
+    for dtype, number, node in operations:
+        if node.op in CHAINS:
+            linked = Operation("add", node.operands)
+            chains.setdefault((node.op, dtype), {}).setdefault(number, []).append(linked)
+        else:
+            sums.setdefault(dtype, {}).setdefault(number, []).append(node)
+    for dtype, classes in sums.items():
+        for laws in laws_of(dtype, theory):
+            yield dtype, Forms(laws, classes)
+    for (op, dtype), classes in chains.items():
+        if dtype != REALS and DType(dtype).is_complex:
+            continue  # they have no order
+        if dtype != REALS and not DType(dtype).is_float:  # constant floats are operands like any: −0 is not 0
+            for number, nodes in sums.get(dtype, {}).items():
+                constants = [node for node in nodes if node.op == "constant"]
+                classes.setdefault(number, []).extend(constants)
+        yield dtype, Forms(Laws("chains-in-any-order", chain=CHAINS[op]), classes)
+
+
 def _atom(number: int) -> Linear:
     return (((((number, 1),), ()), Fraction(1)),)
 
@@ -105,6 +149,8 @@ def _constant(form: Linear) -> Fraction | None:
 
 
 def _sum(laws: Laws, terms: Iterable[tuple[Monomial, Fraction]]) -> Linear:
+    if laws.chain is not None:
+        return _combined(laws.chain, terms)
     if laws.collects:
         collected: dict[Monomial, Fraction] = {}
         for monomial, coefficient in terms:
@@ -122,6 +168,21 @@ def _sum(laws: Laws, terms: Iterable[tuple[Monomial, Fraction]]) -> Linear:
     if constant:
         kept.append((ONE, constant))
     return tuple(sorted(kept))
+
+
+def _combined(chain: Chain, terms: Iterable[tuple[Monomial, Fraction]]) -> Linear:
+    """What a chain combines: each operand once (of xor those that are left), and its constants as one."""
+    found: dict[Monomial, Fraction] = {}
+    for monomial, coefficient in terms:
+        if monomial == ONE and ONE in found:
+            found[ONE] = Fraction(chain.of_constants(int(found[ONE]), int(coefficient)))
+        elif chain.idempotent or monomial not in found:
+            found[monomial] = coefficient
+        else:
+            del found[monomial]
+    if not chain.idempotent and found.get(ONE) == 0:
+        del found[ONE]
+    return tuple(sorted(found.items()))
 
 
 def _scale(laws: Laws, form: Linear, factor: Fraction) -> Linear | None:
@@ -201,13 +262,40 @@ class Forms:
             open_classes.discard(number)
 
     def _finish(self, number: int) -> None:
-        found: list[Linear] = []
+        found: list[tuple[bool, Linear]] = []
         for node in self._nodes.get(number, ()):
             form = self._form(node)
             if form is not None and len(form) <= LONGEST and not _mentions(form, number):
-                found.append(form)
-        self._alternatives[number] = found
-        self._forms[number] = min(found, key=lambda form: (len(form), form)) if found else _atom(number)
+                # what constants come to exactly, before the number of the type that this was rounded to
+                found.append((node.op == "constant", form))
+        self._alternatives[number] = [form for _, form in found]
+        self._forms[number] = min(found, key=lambda one: (len(one[1]), *one))[1] if found else _atom(number)
+
+    def _factor(self, number: int) -> tuple[Monomial, Fraction]:
+        """A class as a factor of a product: of a sum that a power of two went into, the sum itself times that."""
+        scale = Fraction(1)
+        for _ in range(LONGEST):
+            form = self._of(number)
+            if len(form) == 1:
+                monomial, coefficient = form[0]
+                return monomial, coefficient * scale
+            scaled = next(filter(None, map(self._scaled, self._nodes.get(number, ()))), None)
+            if scaled is None:
+                break
+            number, scale = scaled[0], scale * scaled[1]
+        return _atom(number)[0][0], scale
+
+    def _scaled(self, node: Operation) -> tuple[int, Fraction] | None:
+        """(class, constant other than zero) whose product the node is."""
+        if node.op == "negate":
+            return node.operands[0], Fraction(-1)
+        if node.op != "multiply":
+            return None
+        for operand, other in (node.operands, node.operands[::-1]):
+            constant = _constant(self._of(operand))
+            if constant:
+                return other, constant
+        return None
 
     def _of(self, number: int) -> Linear:
         """The form of an operand; a class that is still open (a cycle) is an atom."""
@@ -237,13 +325,16 @@ class Forms:
 
     def _product(self, node: Operation, first: Linear, second: Linear) -> Linear | None:
         laws = self._laws
-        for form, other in ((first, second), (second, first)):
+        for form, other, operand in ((first, second, node.operands[1]), (second, first, node.operands[0])):
             constant = _constant(form)
             if constant is not None:
-                return _scale(laws, other, constant)
+                scaled = _scale(laws, other, constant)
+                if scaled is None and constant:
+                    monomial, coefficient = self._factor(operand)
+                    scaled = ((monomial, coefficient * constant),)
+                return scaled
         if not laws.expand:
-            first = first if len(first) == 1 else _atom(node.operands[0])
-            second = second if len(second) == 1 else _atom(node.operands[1])
+            first, second = ((self._factor(operand),) for operand in node.operands)
         if len(first) * len(second) > LONGEST:
             return None
         return _sum(laws, ((_times(laws, one, other), c * k) for one, c in first for other, k in second))
