@@ -30,6 +30,7 @@ from ..read.ir import DType
 from ..relation.build import names
 from ..relation.objects import Rel
 from ..rules import rule as notation
+from ..rules.constants import REALS
 from ..rules.rule import GUARDS, Pattern, Rule, Sort, is_variable, sorts
 from ..rules.rules import RULES, up_to
 from .terms import InexpressibleError, Lines
@@ -344,28 +345,36 @@ class Search(Ground):
 
     def _own(self, number: int) -> Term:
         """A term at the indices that are this node's points."""
-        (dtype, points, kind, *head), of = self.keys[number]
+        (_, points, kind, *head), of = self.keys[number]
         terms, arity = self.run.terms, points.arity
         if kind == "const":
             return self.constant_term(head[0])
         pieces = [self.piece(part) for part in of]
+        dtype = self._dtype(number, pieces[-1].atom)
         if kind == "op":
             key = self._spelled(head[0])
-            term = terms.make(Kind.APPLY, DType(dtype), arity, key, pieces)
+            term = terms.make(Kind.APPLY, dtype, arity, key, pieces)
         elif kind == "total":
             inner = pieces[0]
             if not self._is_identity(inner.rel):
-                view = terms.make(Kind.VIEW, DType(dtype), inner.rel.arity_in, (), pieces)
+                view = terms.make(Kind.VIEW, dtype, inner.rel.arity_in, (), pieces)
                 self.opened |= {view}
                 inner = Piece(view, self.rels.identity_on(self.rels.domain(inner.rel)))
             monoid = Monoid(f"stablehlo.{head[0]}")
-            term = terms.make(Kind.SUM, DType(dtype), arity, (), [Piece(inner.atom, head[1])], monoid, 1)
+            term = terms.make(Kind.SUM, dtype, arity, (), [Piece(inner.atom, head[1])], monoid, 1)
         else:
             term = terms.make(
-                Kind.VIEW, DType(dtype), arity, (), [Piece(pieces[0].atom, self.rels.compose(head[0], pieces[0].rel))]
+                Kind.VIEW, dtype, arity, (), [Piece(pieces[0].atom, self.rels.compose(head[0], pieces[0].rel))]
             )
         self.opened |= {term}
         return term
+
+    def _dtype(self, number: int, like: Term) -> DType:
+        """The element type of a node, which over the reals is that of another term, where that is one of floats."""
+        name, _ = self.type(number)
+        if name != REALS:
+            return DType(name)
+        return like.dtype if like.dtype.is_float else DType.F32
 
     def _spelled(self, symbol: str) -> str:
         """The key of an op by the symbol that rules have for it."""
@@ -376,7 +385,8 @@ class Search(Ground):
 
     def constant_term(self, number: int) -> Term:
         """A constant as a term."""
-        value, dtype = self.constants.number(number), DType(self.constants.dtype_of(number))
+        value, name = self.constants.number(number), self.constants.dtype_of(number)
+        dtype = DType.F32 if name == REALS else DType(name)
         if not dtype.is_float:
             return self.run.terms.make(Kind.NUMBER, dtype, 0, int(value))
         return self.run.terms.make(Kind.SCALAR, dtype, 0, np.float64(value).tobytes().hex())
