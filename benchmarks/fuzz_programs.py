@@ -30,10 +30,10 @@ if _FLAG not in os.environ.get("XLA_FLAGS", ""):
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
-from jax._src.interpreters import mlir as jax_mlir  # noqa: E402
 from jaxlib.mlir import ir  # noqa: E402
 from jaxlib.mlir.dialects import stablehlo  # noqa: E402
 
+from shardproof.validator.compat import new_context  # noqa: E402
 from shardproof.validator.evaluate.arithmetic import Native  # noqa: E402
 from shardproof.validator.evaluate.compare import Search  # noqa: E402
 from shardproof.validator.evaluate.errors import EvaluationError  # noqa: E402
@@ -117,7 +117,7 @@ def _judged(made: RandomProgram) -> dict[str, Any]:
         inputs.append([np.asarray(value).astype(struct.dtype) for value, struct in shown])
     row["evaluator"] = said.value
     row["devices"] = _ran(made, compiled, spec, implementation, inputs)
-    row["alone"] = _ran_alone(made, spec, inputs) if made.kind != "shard_map" else ""
+    row["alone"] = _ran_alone(made, spec, inputs) if "shard_map" not in made.function else ""
     return row | {"finding": _finding(row)}
 
 
@@ -237,7 +237,8 @@ def _interpreted(text: str, values: list[np.ndarray]) -> list[np.ndarray] | None
 
 
 def _evaluated(text: str, values: list[np.ndarray]) -> list[np.ndarray]:
-    with jax_mlir.make_ir_context():
+    # a context of JAX's own shares threads, which a copy of the process does not have: it would wait for them
+    with new_context():
         module = ir.Module.parse(text)
         return [np.asarray(one) for one in stablehlo.eval_module(module, [_elements(value) for value in values])]
 

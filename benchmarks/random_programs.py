@@ -16,7 +16,8 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from .random_steps import Lines, Value, define
+from .random_lines import Lines, Value, define
+from .random_steps import STEPS
 
 _MESHES: tuple[tuple[tuple[str, int], ...], ...] = (
     (("x", 2),),
@@ -87,7 +88,7 @@ def draw(rng: random.Random, kind: str | None = None) -> RandomProgram:
     if rng.random() < 0.25:
         rng.shuffle(order)
     kind = kind or rng.choice(_MIXTURE)
-    return _MAKERS[kind](Lines(rng, axes, tuple(order)), kind)
+    return _MAKERS[kind](Lines(rng, axes, tuple(order), STEPS), kind)
 
 
 def _finished(made: Lines, kind: str, results: Sequence[Value], function: str) -> RandomProgram:
@@ -201,7 +202,12 @@ def _exchange(rng: random.Random, value: Value, sizes: dict[str, int]) -> tuple[
         (f"jnp.cumsum({name}, axis={dim}, dtype={name}.dtype)", shape),
         (f"jnp.where(lax.axis_index({axis!r}) == {rng.randrange(size)}, {name}, 0)", shape),
         (f"lax.broadcasted_iota({name}.dtype, {shape}, {dim}) + {name}", shape),
+        (f"lax.fori_loop(0, {size}, lambda i, c: lax.ppermute(c, {axis!r}, {pairs}) + {name}, {name})", shape),
+        (f"lax.scan(lambda c, r: (c + lax.psum(r, {axis!r}), c), {name}[0] * 0, {name})[1]", shape),
+        (f"lax.cond(lax.axis_index({axis!r}) == 0, lambda v: v + 1, lambda v: v * 2, {name})", shape),
     ]
+    if len(shape) == 2:
+        options.append((f"jnp.einsum('ij,kj->ik', {name}, lax.pmin({name}, {axis!r}))", (shape[0], shape[0])))
     if shape[dim] % size == 0:
         other = rng.randrange(len(shape))
         exchanged = list(scattered)
@@ -213,7 +219,8 @@ def _exchange(rng: random.Random, value: Value, sizes: dict[str, int]) -> tuple[
             (f"lax.dynamic_slice_in_dim({name}, {start}, {scattered[dim]}, {dim})", scattered),
         ]
     if value.dtype == "float32":
-        options.append((f"jnp.tanh({name})", shape))
+        options += [(f"jnp.tanh({name})", shape), (f"lax.pmean({name} * 2, {axis!r})", shape)]
+        options.append((f"lax.psum({name} / {size}, {axis!r})", shape))
     return rng.choice([option for option in options if 0 < int(np.prod(option[1])) <= _LARGEST])
 
 

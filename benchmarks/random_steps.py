@@ -2,124 +2,15 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from .random_kernels import KERNELS
+from .random_lines import Lines, Step
 
-import jax
-import numpy as np
-from jax import lax
-from jax import numpy as jnp
-from jax.sharding import Mesh, NamedSharding
-from jax.sharding import PartitionSpec as P
-
-_EXTENTS = (1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 12)
-_FLOATS = ("float32", "float32", "float32", "bfloat16")
-_DTYPES = (*_FLOATS, *_FLOATS, "int32", "int32", "uint8", "bool")
-_LARGEST = 4096
-"""Elements of a value."""
 _SMOOTH = (
     "jnp.tanh({})", "jnp.sin({})", "-{}", "{} * 0.5", "{} + 1.5", "jnp.exp(-jnp.abs({}))", "lax.logistic({})",
     "jnp.square({})", "jnp.sqrt(jnp.abs({}) + 1)", "{} / 3", "lax.cumsum({}, axis=0)",
 )  # fmt: skip
 _ROUGH = ("jnp.abs({})", "jnp.maximum({}, 0)", "-{}", "{} + 1", "{} * 3", "jnp.clip({}, 1, 4)", "jnp.sign({})")
 _PAIRS = ("{} + {}", "{} - {}", "{} * {}", "jnp.maximum({}, {})", "jnp.minimum({}, {})", "jnp.where({} > {}, 1, 2)")
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A name in the program, and what it holds."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-
-    @property
-    def is_float(self) -> bool:
-        return self.dtype in _FLOATS
-
-
-def define(function: str, mesh: Mesh) -> Callable[..., Any]:
-    """The function `f` of a text."""
-
-    def cut(value: Any, spec: Any) -> Any:
-        return lax.with_sharding_constraint(value, NamedSharding(mesh, spec))
-
-    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax, "np": np, "P": P, "mesh": mesh, "cut": cut}
-    exec(function, scope)
-    return scope["f"]
-
-
-class Lines:
-    """A function in the making: its lines, and the values that there are."""
-
-    def __init__(self, rng: random.Random, axes: tuple[tuple[str, int], ...], order: tuple[int, ...]) -> None:
-        self.rng, self.axes, self.order = rng, axes, order
-        self.lines: list[str] = []
-        self.values: list[Value] = []
-        self.arguments: list[Value] = []
-
-    def argument(self, dtype: str | None = None, rank: int | None = None) -> Value:
-        """One more argument of the function."""
-        rank = self.rng.choice((1, 1, 2, 2, 2, 3)) if rank is None else rank
-        shape = tuple(self.rng.choice(_EXTENTS) for _ in range(rank))
-        value = Value("abcd"[len(self.arguments)], shape, dtype or self.rng.choice(_DTYPES))
-        self.arguments.append(value)
-        self.values.append(value)
-        return value
-
-    def spec(self, shape: Sequence[int], even: bool) -> str:
-        """The text of a spec with axes on some of the dimensions; `even` takes only what divides them."""
-        free = list(self.axes)
-        self.rng.shuffle(free)
-        entries: list[list[str]] = [[] for _ in shape]
-        for name, extent in free:
-            if not shape or self.rng.random() < 0.3:
-                continue
-            at = self.rng.randrange(len(shape))
-            parts = extent * int(np.prod([dict(self.axes)[other] for other in entries[at]]))
-            if not even or shape[at] % parts == 0:
-                entries[at].append(name)
-        told = [repr(tuple(names)) if len(names) > 1 else repr(names[0]) if names else "None" for names in entries]
-        return f"P({', '.join(told)})"
-
-    def pick(self, wanted: Callable[[Value], bool]) -> Value | None:
-        """One of the last values that fit."""
-        fitting = [value for value in self.values if wanted(value)]
-        return self.rng.choice(fitting[-4:]) if fitting else None
-
-    def array(self, *dtypes: str) -> Value | None:
-        """One with dimensions, of one of the types where any are told."""
-        return self.pick(lambda one: bool(one.shape) and (not dtypes or one.dtype in dtypes))
-
-    def step(self) -> None:
-        """One more value, by an operation that fits one of those there are."""
-        for _ in range(20):
-            expression = self.rng.choice(_STEPS)(self)
-            if expression and self._let(expression):
-                return
-
-    def _let(self, expression: str) -> bool:
-        """A line for one more value, unless JAX does not take it or it gets large."""
-        given = [jax.ShapeDtypeStruct(value.shape, value.dtype) for value in self.values]
-        names = ", ".join(value.name for value in self.values)
-        grid = np.array(jax.devices()[: len(self.order)]).reshape([extent for _, extent in self.axes])
-        mesh = Mesh(grid, tuple(name for name, _ in self.axes))
-        try:
-            found = jax.eval_shape(define(f"def f({names}): return {expression}", mesh), *given)
-        except (TypeError, ValueError, IndexError, ZeroDivisionError):
-            return False
-        if not 0 < found.size <= _LARGEST:
-            return False
-        name = f"v{len(self.lines)}"
-        self.lines.append(f"{name} = {expression}")
-        self.values.append(Value(name, found.shape, str(found.dtype)))
-        return True
-
-
-def _axis(made: Lines, value: Value) -> int:
-    return made.rng.randrange(len(value.shape))
 
 
 def _unary(made: Lines) -> str | None:
@@ -151,7 +42,7 @@ def _reduction(made: Lines) -> str | None:
     value = made.array()
     if value is None:
         return None
-    axis, keep = _axis(made, value), made.rng.random() < 0.3
+    axis, keep = made.axis(value), made.rng.random() < 0.3
     names = ("any", "all") if value.dtype == "bool" else ("sum", "sum", "max", "min", "argmax", "mean", "prod")
     return f"jnp.{made.rng.choice(names)}({value.name}, axis={axis}, keepdims={keep})"
 
@@ -160,7 +51,7 @@ def _movement(made: Lines) -> str | None:
     rng, value = made.rng, made.array()
     if value is None:
         return None
-    axis, name, shape = _axis(made, value), value.name, value.shape
+    axis, name, shape = made.axis(value), value.name, value.shape
     extent, rank = shape[axis], len(shape)
     start = rng.randrange(extent)
     stop, stride = rng.randrange(start, extent) + 1, rng.choice((1, 1, 2))
@@ -201,7 +92,7 @@ def _lookup(made: Lines) -> str | None:
     index = made.pick(lambda one: one.dtype == "int32" and len(one.shape) <= 1)
     if value is None or index is None:
         return None
-    axis, name, places, shape = _axis(made, value), value.name, index.name, value.shape
+    axis, name, places, shape = made.axis(value), value.name, index.name, value.shape
     if index.shape:
         update = f"jnp.ones({(*shape[:axis], *index.shape, *shape[axis + 1 :])}, {value.dtype!r})"
         at = f"{name}.at[{':, ' * axis}{places}]"
@@ -232,7 +123,7 @@ def _mask(made: Lines) -> str | None:
     value = made.array()
     if value is None:
         return None
-    axis = _axis(made, value)
+    axis = made.axis(value)
     position = f"lax.broadcasted_iota('int32', {value.shape}, {axis})"
     bound = made.rng.randrange(value.shape[axis] + 1)
     test = made.rng.choice((f"{position} < {bound}", f"{position} % 2 == 0", f"{position} >= {bound}"))
@@ -243,7 +134,7 @@ def _order(made: Lines) -> str | None:
     value = made.array("float32", "int32", "uint8")
     if value is None:
         return None
-    axis, name = _axis(made, value), value.name
+    axis, name = made.axis(value), value.name
     return made.rng.choice(
         (
             f"jnp.sort({name}, axis={axis})",
@@ -260,7 +151,7 @@ def _windows(made: Lines) -> str | None:
     value = made.pick(lambda one: one.dtype == "float32" and len(one.shape) in (1, 2))
     if value is None:
         return None
-    axis = _axis(made, value)
+    axis = made.axis(value)
     window, stride = [1] * len(value.shape), [1] * len(value.shape)
     window[axis], stride[axis] = rng.choice((2, 3)), rng.choice((1, 2))
     how = rng.choice(("-jnp.inf, lax.max", "0., lax.add"))
@@ -302,7 +193,7 @@ def _loop(made: Lines) -> str | None:
     value = made.array("float32", "int32")
     if value is None:
         return None
-    axis = _axis(made, value)
+    axis = made.axis(value)
     read = f"lax.dynamic_slice_in_dim(v, i, 1, {axis})"
     body = made.rng.choice(
         (
@@ -319,8 +210,8 @@ def _branch(made: Lines) -> str | None:
     return value and f"lax.cond(jnp.sum({value.name}) > 0, lambda v: v + 1, lambda v: lax.rev(v, [0]), {value.name})"
 
 
-_STEPS = (
+STEPS: tuple[Step, ...] = (
     _unary, _unary, _binary, _binary, _spread, _reduction, _reduction, _movement, _movement, _movement, _product,
     _product, _lookup, _lookup, _place, _mask, _order, _windows, _constraint, _constraint, _constraint, _convert, _scan,
-    _loop, _branch,
+    _loop, _branch, *KERNELS,
 )  # fmt: skip
