@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cache, partial
 from operator import attrgetter
 from types import SimpleNamespace
@@ -26,6 +26,7 @@ from shardproof.validator.check.relations import Relations
 from shardproof.validator.check.terms import Kind, Term, Terms
 from shardproof.validator.check.values import Calculus
 from shardproof.validator.ops.digest import digest
+from shardproof.validator.ops.monoid import Monoid
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.ops.values import Piece
 from shardproof.validator.read.attributes import Comparison
@@ -230,6 +231,30 @@ def test_an_instance_of_every_rule_is_found(rule: Rule):
     first, second, opened = given.sides()
     search = Search(given.run, rule.theory, opened)
     assert search.saturate(search.goal(first, [Piece(second, given.at)]), float("inf"))
+
+
+@pytest.mark.parametrize(("dtype", "is_equal"), [("f32", False), ("complex<f32>", False), ("i32", True)])
+def test_sums_of_as_many_steps_have_the_same_bits(dtype: str, is_equal: bool):
+    given = setting(BY_NAME["negate-negated"])
+    given.said()
+    rels, terms = given.rels, given.run.terms
+    whole = terms.make(Kind.PARAMETER, DType(dtype), 1, (0, SIZE))
+    rel = rels.rel(f"{{ [] -> [i] : 0 <= i < {SIZE} }}")
+    sums = [terms.make(Kind.SUM, DType(dtype), 0, (), [Piece(whole, rel)], Monoid.ADD, levels) for levels in (1, 2)]
+    fact = Fact({"opened": [given.place(each) for each in sums]}, ())
+    parts = [Piece(sums[1], rels.rel("{ [] -> [] }"))]
+    shown_by_rules(given.run, sums[0], parts, Theory.REASSOCIATED, fact)
+    with nullcontext() if is_equal else pytest.raises(Rejection):
+        shown_by_rules(given.run, sums[0], parts, Theory.EXACT, fact)
+
+
+@pytest.mark.parametrize("at", ["[i] -> [0]; [i] -> [1]", "[i] -> [9] : i = 0", "[i, j] -> [i]", "[i] -> [i, i]"])
+def test_an_instance_is_read_through_a_function_to_where_it_is_defined(at: str):
+    given = setting(BY_NAME["negate-negated"])
+    said = given.said()
+    told = {**said, "at": given.place(given.rels.rel(f"{{ {at} }}"))}
+    with pytest.raises(Rejection):
+        given.check(Theory.EXACT, told)
 
 
 # nothing wrong is accepted --------------------------------------------------------------------------------------------

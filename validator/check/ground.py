@@ -8,7 +8,7 @@ from the rule's patterns, and its guard asked anew. Nothing depends on their ord
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..ops.record import Theory, strongest
@@ -29,44 +29,34 @@ def shown_by_rules(run: Any, term: Term, parts: Sequence[Piece], theory: Theory,
     """That the term is each part wherever that is read, by the instances that the certificate gives."""
     if theory is Theory.REAL:
         raise Rejection("that terms are real numbers is not checked")
-    ground = Ground(run, theory, [run.tables.term(number) for number in fact.said["opened"]])
-    pairs = [
-        (ground.read(term, run.rels.identity_on(run.rels.domain(p.rel))), ground.read(p.atom, p.rel)) for p in parts
-    ]
+    tables, ground = run.tables, Ground(run, theory, map(run.tables.term, fact.said["opened"]))
+    points = [run.rels.identity_on(run.rels.domain(part.rel)) for part in parts]
+    pairs = [(ground.read(term, at), ground.read(p.atom, p.rel)) for at, p in zip(points, parts, strict=True)]
+    told = {
+        Sort.TERM: lambda number, rel: tables.pieces([number, rel, 1])[0],
+        Sort.RELATION: tables.relation,
+        Sort.CONSTANT: lambda number: ground.number(tables.term(number)),
+    }
     for said in fact.instances:
         rule = BY_NAME[said["rule"]]
-        ground.apply(rule, run.tables.relation(said["at"]), _bound(run, ground, rule, said["bound"]))
+        bound = {name: told.get(sorts(rule)[name], str)(*what) for name, *what in said["bound"]}
+        ground.apply(rule, tables.relation(said["at"]), bound)
     ground.close()
     if any(ground.root(first) != ground.root(second) for first, second in pairs):
         raise Rejection(f"{term} is not shown to be what it is said to be")
 
 
-def _bound(run: Any, ground: Ground, rule: Rule, said: Sequence[Any]) -> dict[str, Any]:
-    """What the certificate puts in place of a rule's variables."""
-    kinds, bound = sorts(rule), {}
-    for name, what, *read in said:
-        if kinds[name] is Sort.TERM:
-            (bound[name],) = run.tables.pieces([what, *read, 1])
-        elif kinds[name] is Sort.RELATION:
-            bound[name] = run.tables.relation(what)
-        elif kinds[name] is Sort.CONSTANT:
-            bound[name] = ground.number(run.tables.term(what))
-        else:
-            bound[name] = str(what)
-    return bound
-
-
 class Ground:
     """Nodes, by what they are made of, and classes of equal ones."""
 
-    def __init__(self, run: Calculus, theory: Theory, opened: Collection[Term]) -> None:
+    def __init__(self, run: Calculus, theory: Theory, opened: Iterable[Term]) -> None:
         self.run, self.rels, self.theory = run, run.rels, theory
         self.opened = frozenset(opened)
         self.constants = Constants(theory)
         self.nodes: dict[tuple[tuple[Any, ...], tuple[int, ...]], int] = {}
         self.keys: list[tuple[tuple[Any, ...], tuple[int, ...]]] = []
         self._roots: list[int] = []
-        self._known: list[Rel | Dom] = []
+        self._known: dict[Any, Any] = {}
         self._read: dict[tuple[Term, Rel], int] = {}
         rels, folding = self.rels, self.constants
         self.answers: dict[str, Callable[..., Any]] = {
@@ -85,24 +75,17 @@ class Ground:
 
     def one(self, each: Any) -> Any:
         """The one object for equal relations or equal sets."""
-        for known in self._known:
-            if known is each or (type(known) is type(each) and self._equal(known, each)):
-                return known
-        self._known.append(each)
-        return each
-
-    def _equal(self, first: Any, second: Any) -> bool:
-        if isinstance(first, Dom):
-            return first.arity == second.arity and self.rels.set_equal(first, second)
-        ranks = (first.arity_in, first.arity_out), (second.arity_in, second.arity_out)
-        return ranks[0] == ranks[1] and self.rels.equal(first, second)
+        if each not in self._known:
+            equal = self.rels.equal if isinstance(each, Rel) else self.rels.set_equal
+            alike = (known for known in self._known.values() if type(known) is type(each) and equal(known, each))
+            self._known[each] = next(alike, each)
+        return self._known[each]
 
     def node(self, dtype: str, points: Dom, *head: Any, of: tuple[int, ...] = ()) -> int:
-        points = self.one(points)
-        key = (dtype, points, *head), of
+        key = (dtype, self.one(points), *head), of
         if key not in self.nodes:
-            self.nodes[key] = len(self._roots)
-            self._roots.append(len(self._roots))
+            self.nodes[key] = len(self.keys)
+            self._roots.append(len(self.keys))
             self.keys.append(key)
         return self.nodes[key]
 
@@ -135,28 +118,18 @@ class Ground:
             return self.node(dtype, points, "const", self.number(term))
         if term.kind is Kind.GUARD:
             raise Rejection(f"{term} may be absent")
-        if term in self.opened and term.kind is Kind.PRODUCT and term.key in ("()", "((), None)"):
-            (first, _), (second, _) = ((part.atom, part.rel) for part in parts)
-            reads = rels.project_out(rel, first.arity, second.arity), rels.project_out(rel, 0, first.arity)
-            of = self.read(first, reads[0]), self.read(second, reads[1])
-            # how the product of a contraction is rounded is the implementation's
-            if first.dtype is second.dtype is term.dtype and (
-                self.theory is not Theory.EXACT or not term.dtype.is_float
-            ):
-                return self.node(dtype, points, "op", "multiply", dtype, of=of)
-        elif term in self.opened and parts and term.kind in (Kind.APPLY, Kind.VIEW, Kind.SUM) and not is_guarded(parts):
-            image, first = rels.range(rel), parts[0]
-            inside = [part for part in parts if rels.set_subset(image, rels.domain(part.rel))]
+        if term in self.opened and term.kind in (Kind.APPLY, Kind.VIEW, Kind.SUM) and not is_guarded(parts):
+            inside = [part for part in parts if rels.set_subset(rels.range(rel), rels.domain(part.rel))]
             if term.kind is Kind.VIEW and inside:
                 return self.read(inside[0].atom, rels.compose(rel, inside[0].rel))
-            if term.kind is Kind.APPLY and len(inside) == len(parts):
+            if term.kind is Kind.APPLY and len(inside) == len(parts) > 0:
                 of = tuple(self.read(part.atom, rels.compose(rel, part.rel)) for part in parts)
                 return self.node(dtype, points, "op", self.symbol(term.key), self.type(of[-1])[0], of=of)
-            if term.monoid is not None and len(inside) == len(parts) == first.coefficient == 1:
+            if term.monoid is not None and len(inside) == len(parts) == parts[0].coefficient == 1:
                 free = self.theory is not Theory.EXACT or term.monoid.reorders_exactly(term.dtype)
-                monoid = self.symbol(term.monoid.value)
+                monoid, (part,) = self.symbol(term.monoid.value), parts
                 return self.total(
-                    monoid, rel, first.rel, 0 if free else term.levels, lambda at: self.read(first.atom, at)
+                    monoid, rel, part.rel, 0 if free else term.levels, lambda at: self.read(part.atom, at)
                 )
         return self.node(dtype, points, "leaf", term, rel)
 
@@ -181,15 +154,13 @@ class Ground:
         if rule.kind is not rules.Kind.REWRITE or strongest([rule.theory, self.theory]) is not self.theory:
             raise Rejection(f"'{rule.name}' has no instance here")
         for name, *cells in rule.guards:
-            guard, values = GUARDS[name], [env.get(cell, cell) for cell in cells]
-            if guard.demanded:
-                answer = self.answers[name](*values[: len(values) - guard.outputs])
-                holds = answer is not None and answer is not False
-                env.update(zip(cells[len(cells) - guard.outputs :], [answer], strict=False))
-            else:
-                holds = (name, tuple(values)) in self.constants.facts
-            if not holds:
+            guard, values = GUARDS[name], tuple(env.get(cell, cell) for cell in cells)
+            asked = values[: len(values) - guard.outputs]
+            answer = self.answers[name](*asked) if guard.demanded else (name, values) in self.constants.facts
+            if answer is None or answer is False:
                 raise Rejection(f"'{rule.name}' does not hold: {name} {' '.join(cells)}")
+            if guard.outputs:
+                env[cells[-1]] = answer
         if not self.rels.single_valued(at):
             raise Rejection("an instance at several points")
         left, right = (self.build(pattern, env, at) for pattern in rule.patterns)
