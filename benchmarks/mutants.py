@@ -73,9 +73,14 @@ class Outcome:
     seconds: float = 0.0
 
     @property
+    def only_real(self) -> bool:
+        """Not proved in the theory that is accepted by default, but over the reals."""
+        return self.verdict == "NOT_PROVED" and self.theory == Theory.REAL.value
+
+    @property
     def wrongly_proved(self) -> bool:
         """A proof that is false, or that does not see a lowered precision."""
-        if self.verdict != "PROVED":
+        if self.verdict != "PROVED" and not self.only_real:
             return False
         return self.oracle == Label.DIFFERS.value or (self.kind == PRECISION and self.theory != "real")
 
@@ -86,8 +91,10 @@ class Outcome:
 
     @property
     def missed(self) -> bool:
-        """A benign rewrite of a right program that is not proved although the accepted theory covers it."""
-        if self.kind != BENIGN or self.theory_needed == "real" or self.oracle == Label.DIFFERS.value:
+        """A benign rewrite of a right program that is not proved in the theory that covers it."""
+        if self.kind != BENIGN or self.oracle == Label.DIFFERS.value:
+            return False
+        if self.theory_needed == Theory.REAL.value and self.only_real:
             return False
         return self.verdict not in {"", "PROVED"}
 
@@ -126,7 +133,8 @@ def work(task: Task) -> Outcome:
 
 def _prove(before: Program, original: Program, mutant: Mutant, said: Label | None) -> dict[str, str]:
     """The verdict. REFUTED is what the evaluator's label makes of a missing proof: to search once more for the same
-    difference, and to make it small, is most of a validation's time. A benign mutant gets the whole validation.
+    difference, and to make it small, is most of a validation's time. A benign mutant is tried over the reals, and then
+    gets the whole validation.
     """
     decision = decide(before, mutant.program, deadline=None, assume_in_bounds=False)
     failing = next((k for k, one in enumerate(decision.comparisons) if one is None or not one.proved), None)
@@ -136,6 +144,9 @@ def _prove(before: Program, original: Program, mutant: Mutant, said: Label | Non
         return {"verdict": "PROVED" if proved else "NOT_PROVED", "theory": theory.value}
     missing = next((what for what in decision.missing if what), "")
     if mutant.kind == BENIGN:
+        over_reals = decide(before, mutant.program, deadline=None, assume_in_bounds=False, accepted=Theory.REAL)
+        if all(one is not None and one.proved for one in over_reals.comparisons):
+            return {"verdict": "NOT_PROVED", "theory": Theory.REAL.value, "message": "only theory real proves it"}
         report = validate_programs(before, mutant.program, Options())
         wrong = report.verdict is Verdict.REFUTED and label(before, original)[0] is Label.DIFFERS
         return {"verdict": report.verdict.name, "message": ORIGINAL_DIFFERS if wrong else report.message}
@@ -198,11 +209,11 @@ def _failed(task: Task, failure: Failure, limit: float) -> Outcome:
 
 
 def table(outcomes: Iterable[Outcome]) -> str:
-    """Counts a kind."""
+    """Counts a kind; those under `real` are among the NOT_PROVED."""
     groups: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         groups[outcome.kind].append(outcome)
-    heads = ("kind", "mutants", "differ", "same", "unknown", "PROVED+differ", "REFUTED+benign", *VERDICTS)
+    heads = ("kind", "mutants", "differ", "same", "unknown", "PROVED+differ", "REFUTED+benign", *VERDICTS, "real")
     lines = ["  ".join(f"{head:>7}" for head in heads)]
     for kind in [*KINDS, BENIGN, "all"]:
         members = [one for group in groups.values() for one in group] if kind == "all" else groups.get(kind, [])
@@ -219,6 +230,7 @@ def table(outcomes: Iterable[Outcome]) -> str:
             sum(one.wrongly_proved for one in members),
             sum(one.wrongly_refuted for one in members),
             *(verdicts[verdict] for verdict in VERDICTS),
+            sum(one.only_real for one in members),
         )
         lines.append("  ".join(f"{cell:>{max(7, len(head))}}" for cell, head in zip(cells, heads, strict=True)))
     return "\n".join(lines)

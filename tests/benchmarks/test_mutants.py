@@ -26,7 +26,10 @@ def test_a_lowered_precision_may_be_proved_only_ignoring_rounding() -> None:
 def test_a_benign_rewrite_is_missed_only_in_a_theory_that_covers_it() -> None:
     benign = replace(_OUTCOME, kind="benign", oracle="same", verdict="NOT_PROVED", theory_needed="exact")
     assert benign.missed
-    assert not replace(benign, theory_needed="real").missed
+    assert replace(benign, theory_needed="real").missed
+    assert not replace(benign, theory_needed="real", theory="real").missed
+    assert replace(benign, theory="real").missed
+    assert replace(benign, theory="real", oracle="differs").wrongly_proved
     assert not replace(benign, verdict="PROVED").missed
 
 

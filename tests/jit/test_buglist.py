@@ -70,8 +70,9 @@ def test_a_bug_is_as_told(bug: Bug) -> None:
     wrong = bug.wrong[jax.__version__]
     ran: list[bool] = []
 
-    def run(devices: int, function: Any, into: list[Any], out: Any, *arguments: Any) -> None:
-        mesh = jax.sharding.Mesh(np.array(jax.devices()[:devices]), ("x",))
+    def run(devices: int | tuple[int, ...], function: Any, into: list[Any], out: Any, *arguments: Any) -> None:
+        sizes = np.atleast_1d(devices)
+        mesh = jax.sharding.Mesh(np.array(jax.devices()[: sizes.prod()]).reshape(sizes), ("x", "y")[: sizes.size])
         shardings = tuple(jax.sharding.NamedSharding(mesh, spec) for spec in into)
         result = jax.sharding.NamedSharding(mesh, out)
         sharded = jax.jit(function, in_shardings=shardings, out_shardings=result)
