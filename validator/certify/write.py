@@ -11,7 +11,7 @@ from ..check.errors import Rejection
 from ..ops.digest import digest
 from ..ops.movement_maps import IDENTITIES, MOVES
 from ..ops.opaque_relation import CONTRACTS, Contract
-from ..ops.record import Family
+from ..ops.record import Family, Theory
 from ..ops.records import MEANINGS
 from ..read.certificates import VERSION, seal_of
 from ..read.ir import Op, Program, Region
@@ -157,14 +157,15 @@ class _Writing:
     def _equal(self, atom: Atom, meeting: Meeting) -> Iterator[str]:
         """What else a term is, where it is not itself."""
         lines = self.lines
-        if meeting.lemma != "e-graph":
-            raise InexpressibleError(f"an equality by the lemma '{meeting.lemma}'")
         parts: list[int] = []
         for other, match in meeting.parts:
             rel = match or lines.context.store.identity_on(self.spaces.of(atom))
             parts += [] if other is atom else [lines.term(other), lines.relation(rel), 1]
-        said = {"term": lines.term(atom), "parts": parts, "by": "rules", "theory": meeting.theory.value, "opened": []}
-        if lines.is_numbered:
+        by = "reals" if meeting.theory is Theory.REAL else "rules"
+        said = {"term": lines.term(atom), "parts": parts, "by": by, "theory": meeting.theory.value, "opened": []}
+        if by == "reals":
+            yield _op("equal", said)
+        elif lines.is_numbered:
             opened, instances = self.proofs.proof(said)
             yield _op("equal", {**said, "opened": opened})
             yield from (_op("instance", instance) for instance in instances)

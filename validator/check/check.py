@@ -27,8 +27,8 @@ from ..relation.given import device_vectors, stated_relation
 from ..relation.layout import mesh_for
 from ..relation.mesh import NO_DEVICES
 from ..relation.objects import Rel
-from .equality import equal
 from .errors import Rejection
+from .reals import Reals
 from .relations import Relations
 from .run import Run
 from .tables import Tables
@@ -89,6 +89,8 @@ def _check(certificate: Certificate, before: Program, after: Program, given: Giv
     inner = devices if before.num_devices > 1 and not stages else None
     first: Run = run(logical, True, before.num_partitions, inner)
     second: Run = run(devices, False, after.num_partitions)
+    if head["theory"] == Theory.REAL.value:
+        first.reals = second.reals = Reals(first)
     specified = first.program(before, _parameters(first, before, before, None), certificate.before)
     arguments = _parameters(second, *((after, after, None) if stages else (before, after, given.parameters)))
     computed = second.program(after, arguments, certificate.after)
@@ -138,6 +140,6 @@ def _result(run: Run, types: Sequence[TensorType], want: Any, have: Any, rel: Re
     if types[0].dtype is not types[1].dtype or (is_inside(wanted) and wanted.domain.arity != rel.arity_out):
         raise Rejection("the result is of another kind")
     wanted, found = allowed(run, run.read_through(wanted, rel, found.type)), allowed(run, found)
-    theory = strongest([wanted.theory, found.theory, equal(run, wanted, found, run.rels.domain(rel))])
+    theory = strongest([wanted.theory, found.theory, run.equal(wanted, found, run.rels.domain(rel))])
     partial = found.monoid is not None and found.levels > 0 and not found.monoid.reorders_exactly(found.type.dtype)
     return strongest([theory, Theory.REASSOCIATED]) if partial else theory

@@ -6,9 +6,9 @@ read at the rows that are the same, element by element.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from ..ops.digest import rows_digest
@@ -20,7 +20,7 @@ from ..ops.values import Piece, Value
 from ..read.ir import TensorType
 from ..relation.build import passing
 from ..relation.objects import Dom, Rel
-from .equality import equal
+from .equality import equal, spread
 from .errors import Rejection
 from .terms import Kind, Term
 from .values import Calculus
@@ -75,18 +75,20 @@ def rows(
     return made
 
 
-def named(run: Calculus, made: Applied, pieces: tuple[Piece, ...]) -> Value:
+def named(run: Any, made: Applied, pieces: tuple[Piece, ...]) -> Value:
     """The claimed view, if every element of it is the function of the operands there (or what else that is)."""
     domain = reduce(run.rels.set_union, [value.domain for value in made.told], made.rest)
     run.covered(pieces, domain)
     claimed = run.restricted(Value(made.type, pieces, domain), domain)
     theories = [value.theory for value in (*made.told, *(operand.value for operand in made.operands))]
-    theories += [equal(run, value, claimed, value.domain) for value in made.told]
+    theories += [run.equal(value, claimed, value.domain) for value in made.told]
     for piece in run.restricted(claimed, made.rest).pieces:
         term = piece.atom
         if (term.kind, term.key, len(term.parts)) != (made.kind, made.key, len(made.operands)):
             raise Rejection(f"{term} is another function than '{made.key}'")
-        theories.append(_same(run, made, term, _match(run, piece, made)))
+        match = _match(run, piece, made)
+        ways = (partial(_same, run, made, term, match, agree) for agree in (partial(equal, run), run.equal))
+        theories.append(run.either(*ways))
     return claimed.needing(*theories)
 
 
@@ -105,7 +107,7 @@ def _match(run: Calculus, piece: Piece, made: Applied) -> Rel:
     return match
 
 
-def _same(run: Calculus, made: Applied, term: Term, match: Rel) -> Theory:
+def _same(run: Calculus, made: Applied, term: Term, match: Rel, agree: Callable[..., Theory]) -> Theory:
     """The operands at the term's index are those at hand, of a commutative function in either order."""
     rels, where = run.rels, run.rels.domain(match)
     nowhere = rels.set_minus(where, where)
@@ -115,15 +117,25 @@ def _same(run: Calculus, made: Applied, term: Term, match: Rel) -> Theory:
         ways += [(nowhere, where), (straight, rels.set_minus(where, straight))]
     for number, (straight, crossed) in enumerate(ways, 1):
         try:
-            found = _congruent(run, made, made.operands, term, rels.restrict(match, straight))
-            return strongest([found, _congruent(run, made, made.operands[::-1], term, rels.restrict(match, crossed))])
+            found = [
+                _congruent(run, made, operands, term, rels.restrict(match, part), agree)
+                for operands, part in ((made.operands, straight), (made.operands[::-1], crossed))
+            ]
+            return strongest(found)
         except Rejection:
             if number == len(ways):
                 raise
     raise AssertionError
 
 
-def _congruent(run: Calculus, made: Applied, operands: Sequence[RowOperand], term: Term, match: Rel) -> Theory:
+def _congruent(
+    run: Calculus,
+    made: Applied,
+    operands: Sequence[RowOperand],
+    term: Term,
+    match: Rel,
+    agree: Callable[..., Theory],
+) -> Theory:
     rels, theories = run.rels, []
     for operand, part in zip(operands, term.parts, strict=True) if not rels.empty(match) else ():
         have, where, read = operand.value, rels.domain(match), match
@@ -137,12 +149,13 @@ def _congruent(run: Calculus, made: Applied, operands: Sequence[RowOperand], ter
         wanted = Piece(part.atom, rels.compose(read, part.rel))
         if not rels.set_subset(rels.domain(wanted.rel), where):
             raise Rejection(f"{term} is a function of longer rows")
-        theories.append(equal(run, have, Value(have.type, (wanted,), where), where))
+        theories.append(agree(have, Value(have.type, (wanted,), where), where))
     return strongest(theories)
 
 
 def _agreeing(run: Calculus, value: Value, part: Piece, read: Rel) -> Dom:
     """Points at which a term's first operand is the value's one element."""
-    want, nowhere = run.rels.compose(read, part.rel), run.rels.set_minus(value.domain, value.domain)
-    found = [run.rels.domain(run.rels.meet(piece.rel, want)) for piece in value.pieces if piece.atom is part.atom]
-    return reduce(run.rels.set_union, found, nowhere)
+    want = spread(run, Piece(part.atom, run.rels.compose(read, part.rel)))
+    have = [spread(run, piece) for piece in value.pieces]
+    found = [run.rels.domain(run.rels.meet(piece.rel, want.rel)) for piece in have if piece.atom is want.atom]
+    return reduce(run.rels.set_union, found, run.rels.set_minus(value.domain, value.domain))

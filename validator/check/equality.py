@@ -28,15 +28,21 @@ MAX_STEPS = 400
 
 def equal(run: Calculus, left: Value, right: Value, domain: Dom) -> Theory:
     """The arithmetic in which both are equal at every point of the domain; rejected where they are not."""
+    left, right = common(run, left, right, domain)
+    if monoid := left.monoid or right.monoid:
+        return _sums(run, left, right, monoid)
+    return _views(run, left, right, is_guarded([*left.pieces, *right.pieces]))
+
+
+def common(run: Calculus, left: Value, right: Value, domain: Dom) -> tuple[Value, Value]:
+    """Both at the points of a domain, at which they have to have something."""
     if not all(run.rels.set_subset(domain, value.domain) for value in (left, right)):
         raise Rejection("depends on padding or on undefined elements")
     left, right = run.restricted(left, domain), run.restricted(right, domain)
     for value in (left, right):
         if value.monoid is None and not is_guarded(value.pieces):
             run.covered(value.pieces, value.domain)
-    if monoid := left.monoid or right.monoid:
-        return _sums(run, left, right, monoid)
-    return _views(run, left, right, is_guarded([*left.pieces, *right.pieces]))
+    return left, right
 
 
 def _views(run: Calculus, left: Value, right: Value, guarded: bool) -> Theory:
@@ -118,11 +124,11 @@ def _one_summation(left: Value, right: Value) -> frozenset[Term] | None:
 
 
 def _side(run: Calculus, pieces: Iterable[Piece], monoid: Monoid | None = None) -> Side:
-    gathered = run.gathered([_spread(run, piece) for piece in pieces], monoid is not None and monoid.idempotent)
+    gathered = run.gathered([spread(run, piece) for piece in pieces], monoid is not None and monoid.idempotent)
     return {(piece.atom, piece.coefficient): piece.rel for piece in gathered}
 
 
-def _spread(run: Calculus, piece: Piece) -> Piece:
+def spread(run: Calculus, piece: Piece) -> Piece:
     """A constant integer as INT, in which integers that differ from point to point are written."""
     if piece.atom.kind is not Kind.NUMBER:
         return piece
@@ -177,7 +183,7 @@ def _replaced(run: Calculus, pieces: Iterable[Piece], term: Term, monoid: Monoid
             if not (monoid is not None and monoid.idempotent) and not run.rels.counts_once(piece.rel, rel):
                 raise Rejection(f"elements of {term} are counted several times")
             inner = run.rels.compose(piece.rel, rel)
-            made = _spread(run, Piece(run.guard(part.atom, guards), inner, piece.coefficient * part.coefficient))
+            made = spread(run, Piece(run.guard(part.atom, guards), inner, piece.coefficient * part.coefficient))
             kept = made if monoid is None else without_constant(run, made, monoid.neutral(made.atom.dtype))
             done += [kept] if kept is not None else []
     return tuple(done)

@@ -11,9 +11,20 @@ from .errors import Rejection
 from .ground import shown_by_rules
 
 if TYPE_CHECKING:
-    from .run import Run
+    from collections.abc import Sequence
 
-WAYS = {"rules": shown_by_rules}
+    from .run import Run
+    from .terms import Term
+
+
+def shown_over_reals(run: Run, term: Term, parts: Sequence[Piece], theory: Theory, fact: Fact) -> None:
+    """That the term is each part by the arithmetic of real numbers, which needs nothing said of it."""
+    if theory is not Theory.REAL or run.reals is None or fact.said["opened"] or fact.instances:
+        raise Rejection("an equality over the reals in another theory, or with what shows others")
+    run.reals.shown(term, parts)
+
+
+WAYS = {"rules": shown_by_rules, "reals": shown_over_reals}
 """How an equality is shown: each takes the run, the term, what it is to be, the theory, and what the certificate says.
 
 The term at each index at which a part is read has to be that part there, for all inputs of which the theory speaks.

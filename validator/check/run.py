@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..ops.elementwise_relation import is_known
 from ..ops.manual_relation import enters
 from ..ops.manual_relation import lifted as everywhere
 from ..ops.monoid import Monoid
+from ..ops.record import Theory
 from ..ops.registry import RECORDS
 from ..ops.sums import contracted, summed
 from ..ops.values import Value
@@ -26,7 +28,7 @@ from ..relation.build import Builder
 from ..relation.objects import Dom, Rel
 from ..relation.points import numbers_at
 from .congruence import Applied, lifted, named, rows
-from .equality import equal
+from .equality import common, equal
 from .errors import Rejection
 from .facts import met
 from .loops import Loop, followed
@@ -53,6 +55,8 @@ class Run(Calculus):
     is_original: bool
     num_partitions: int
     inner: Builder | None = None
+    reals: Any = None
+    """The laws of the real numbers, for a certificate that may use them."""
     inside: bool = False
     conditional: bool = False
     env: dict[int, Any] = field(default_factory=dict)
@@ -167,7 +171,24 @@ class Run(Calculus):
             raise Rejection("a sum under guards is claimed to be one element")
         levels = value.levels if claim.monoid is not None else 0
         found = Value(value.type, claim.pieces, value.domain, claim.monoid, levels)
-        return found.needing(value.theory, equal(self, value, found, value.domain))
+        return found.needing(value.theory, self.equal(value, found, value.domain))
+
+    def equal(self, left: Value, right: Value, domain: Dom) -> Theory:
+        """As in `equality.py`, or else over the reals."""
+        straight = partial(equal, self, left, right, domain)
+        return self.either(straight, lambda: self.reals.equal(*common(self, left, right, domain)))
+
+    def either(self, straight: Callable[[], Theory], otherwise: Callable[[], Theory]) -> Theory:
+        """The arithmetic in which something is shown, by the laws of the reals only if nothing else shows it."""
+        try:
+            return straight()
+        except Rejection as error:
+            if self.reals is None:
+                raise
+            try:
+                return otherwise()
+            except Rejection as second:
+                raise Rejection(f"{error}; {second}") from second
 
     def _followed(self, value: Any) -> Any:
         """A value; what could not be followed stands in `env` as the reason."""

@@ -64,7 +64,8 @@ class Trace:
     def changed(self, old: AnyVal, new: AnyVal) -> None:
         """A value was rewritten: folded, closed or named."""
         if new is not old and self._open:
-            self._open[-1]._changes[id(old)] = (old, new)
+            # an operand that is read twice may come out in two ways, both of which it is
+            self._open[-1]._changes.setdefault(id(old), (old, new))
 
     def equated(self, ordinary: Val, value: Val) -> None:
         """A value has other terms in place of its own, by equalities."""

@@ -1,0 +1,176 @@
+"""Which terms are real numbers, and which of these are positive.
+
+A term is *proper* where no infinite constant reaches it: it is a real number, or a program that computes it divides by
+zero, or takes a root or a logarithm outside its domain, on the way. It is *real* where that is shown not to happen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any
+
+from ..ops.monoid import Monoid
+from ..relation.objects import Dom, Rel
+from .terms import Kind, Term, is_guarded, sum_of
+
+_TOTAL = frozenset(
+    [f"stablehlo.{name}" for name in (
+        "abs", "add", "atan2", "cbrt", "ceil", "clamp", "convert", "cosine", "exponential", "exponential_minus_one",
+        "floor", "logistic", "maximum", "minimum", "multiply", "negate", "reduce_precision", "round_nearest_afz",
+        "round_nearest_even", "select", "sign", "sine", "subtract", "tanh",
+    )] + [f"chlo.{name}" for name in ("asinh", "cosh", "erf", "erfc", "sinh")]
+)  # fmt: skip
+"""Ops that give a real number for all real operands."""
+
+_OF_POSITIVE = ("stablehlo.log", "stablehlo.rsqrt", "stablehlo.sqrt")
+_LINEAR = ("stablehlo.add", "stablehlo.subtract", "stablehlo.convert")
+
+_NEUTRAL: dict[Monoid | None, float] = {Monoid.MAX: -math.inf, Monoid.MIN: math.inf}
+
+
+def name_of(term: Term) -> str:
+    """The op that a term applies to elements."""
+    return term.key.partition(" ")[0] if term.kind is Kind.APPLY else ""
+
+
+class Numbers:
+    """What is known of the terms of one check; every answer holds at all indices that it was asked about."""
+
+    def __init__(self, run: Any) -> None:
+        self.run, self.rels = run, run.rels
+        self._known: dict[tuple[Term, bool, bool], Dom] = {}
+
+    def reads_of(self, term: Term) -> list[tuple[Term, Rel]]:
+        """The parts of a term and how each is read from its index; of a guarded one only what is guarded."""
+        if term.kind not in (Kind.PRODUCT, Kind.GUARD):
+            return [(part.atom, part.rel) for part in term.parts]
+        every, at, reads = self.rels.identity_on(self.rels.everything(term.arity)), 0, []
+        for part in term.parts[: 1 if term.kind is Kind.GUARD else 2]:
+            rest = self.rels.project_out(every, 0, at)
+            reads.append((part.atom, self.rels.project_out(rest, part.atom.arity, rest.arity_out - part.atom.arity)))
+            at += part.atom.arity
+        return reads
+
+    def is_real(self, term: Term, indices: Dom, proper: bool = False, below: bool = False) -> bool:
+        """Whether a term is a real number at these indices, or (`proper`) no infinite constant reaches it there.
+
+        With `below` it may be −∞ as well.
+        """
+        seen: dict[tuple[Term, bool, bool], Dom] = {}
+        pending = {(term, below, proper): indices}
+        while pending:
+            what = max(pending, key=lambda other: other[0].number)
+            at, known, each = pending.pop(what), seen.get(what, self._known.get(what)), what[0]
+            if self.rels.set_empty(at) or (known is not None and self.rels.set_subset(at, known)):
+                continue
+            if not (what[1] and self._is(each, -math.inf)) and not self._is_local(each, at, proper):
+                return False
+            # what a loop carries is real by induction: it is taken for that while the ends of the loop are looked at
+            seen[what] = at if known is None else self.rels.set_union(known, at)
+            for part, end, more in self._needs(each, what[1], at):
+                key = part, end, proper
+                pending[key] = self.rels.set_union(pending[key], more) if key in pending else more
+        self._known.update(seen)
+        return True
+
+    def _needs(self, term: Term, below: bool, at: Dom) -> list[tuple[Term, bool, Dom]]:
+        """What has to be real for a term to be at these indices, and whether it may be −∞."""
+        if term.kind is Kind.CARRIED:
+            return [(piece.atom, False, self.rels.range(piece.rel)) for piece in self._carried(term)]
+        name = name_of(term)
+        may = name == "stablehlo.exponential" or (below and (term.kind is Kind.VIEW or name in _LINEAR))
+        return [
+            (part, may and not (place and name == "stablehlo.subtract"), self.rels.image(at, rel))
+            for place, (part, rel) in enumerate(self._elements(term))
+        ]
+
+    def _elements(self, term: Term) -> list[tuple[Term, Rel]]:
+        """The parts of a term, of a maximum without −∞."""
+        neutral = _NEUTRAL.get((sum_of(term) or (None,))[0])
+        return [read for read in self.reads_of(term) if neutral is None or not self._is(read[0], neutral)]
+
+    def _carried(self, term: Term) -> list[Any]:
+        """What a loop of the before program carries at first and at the end of its body; nothing while it is walked."""
+        number, _, position = term.key
+        loop = self.run.loops[number] if number < len(self.run.loops) else None
+        values = () if loop is None else (loop.initial[position], loop.body[loop.carried.index(position)])
+        if any(value.monoid is not None for value in values):
+            return []
+        return [piece for value in values for piece in value.pieces]
+
+    def _is(self, term: Term, number: float) -> bool:
+        return term.kind is Kind.SCALAR and self.run.number_of(term) == number
+
+    def _is_local(self, term: Term, indices: Dom, proper: bool) -> bool:
+        """Whether a term is a real number at these indices if all that it needs is."""
+        reads, name, monoid = self._elements(term), name_of(term), (sum_of(term) or (None,))[0]
+        match term.kind:
+            case _ if term.dtype.is_complex:
+                return False
+            case Kind.PARAMETER | Kind.INTEGER | Kind.NUMBER | Kind.PRODUCT | Kind.GUARD:
+                return True
+            case Kind.SCALAR:
+                return math.isfinite(self.run.number_of(term))
+            case Kind.CARRIED:
+                return bool(self._carried(term)) or not term.dtype.is_float
+            case Kind.ARRAY:
+                return not term.dtype.is_float
+            case Kind.APPLY if is_guarded(term.parts) or not self._is_defined(term, indices):
+                return False
+            case Kind.APPLY if proper or monoid in _NEUTRAL or name in _TOTAL or not term.dtype.is_float:
+                return bool(reads) or not term.parts
+            case Kind.APPLY:
+                place = {"stablehlo.divide": 1, **dict.fromkeys(_OF_POSITIVE, 0)}.get(name)
+                return place is not None and self.sign(reads[place][0], self.rels.image(indices, reads[place][1])) > 1
+            case Kind.SUM if monoid in _NEUTRAL:
+                return not is_guarded(term.parts) and self.covers(reads, indices)
+            case Kind.SUM:
+                return monoid in (Monoid.ADD, Monoid.MUL) or not term.dtype.is_float
+            case Kind.VIEW:
+                return not is_guarded(term.parts) and self.covers(reads, indices)
+            case _:
+                return False
+
+    def _is_defined(self, term: Term, indices: Dom) -> bool:
+        return all(self.rels.set_subset(indices, self.rels.domain(part.rel)) for part in term.parts)
+
+    def covers(self, reads: Iterable[tuple[Term, Rel]], indices: Dom) -> bool:
+        """Whether something is read at each of the indices."""
+        return self.rels.set_empty(reduce(self.rels.set_minus, (self.rels.domain(rel) for _, rel in reads), indices))
+
+    def sign(self, term: Term, indices: Dom) -> int:
+        """2 for a term that is positive at these indices if it is real there, 1 if not negative; 0 for all else."""
+        if not term.dtype.is_float or term.kind in (Kind.NUMBER, Kind.SCALAR, Kind.INTEGER):
+            return self._sign_of_number(term, indices)
+        reads = [(part, self.rels.restrict(rel, indices)) for part, rel in self.reads_of(term)]
+        name, (monoid, summed) = name_of(term), sum_of(term) or (None, ())
+        if name in ("stablehlo.exponential", "stablehlo.logistic"):
+            return 2 * self.is_real(reads[0][0], self.rels.range(reads[0][1]), proper=True)
+        signs = [self.sign(part, self.rels.range(rel)) for part, rel in reads]
+        if name == "stablehlo.multiply":
+            (first, one), (second, other) = reads
+            return max(min(signs), int(first is second and self.rels.equal(one, other)))
+        if name in ("stablehlo.convert", "stablehlo.sqrt", "stablehlo.divide") or term.kind in (
+            Kind.VIEW,
+            Kind.PRODUCT,
+        ):
+            return min(signs, default=0)
+        if name == "stablehlo.select":
+            return min(signs[1:])
+        if name == "stablehlo.maximum":
+            return max(signs)
+        if monoid is not Monoid.ADD or any(part.coefficient <= 0 for part in summed) or not all(signs):
+            return 2 if name == "stablehlo.rsqrt" else 0
+        # a sum of what is not negative is positive where it has a summand that is
+        return 2 if self.covers([read for sign, read in zip(signs, reads, strict=True) if sign > 1], indices) else 1
+
+    def _sign_of_number(self, term: Term, indices: Dom) -> int:
+        if term.kind is Kind.INTEGER:
+            more = [self.rels.set_subset(indices, self.rels.dom(f"{{[n] : n >= {least}}}")) for least in (0, 1)]
+            return sum(more)
+        number = self.run.number_of(term)
+        if not isinstance(number, int | float):
+            return int(term.dtype.is_bool)
+        return 2 if 0 < number < math.inf else int(number >= 0)
