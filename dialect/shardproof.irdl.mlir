@@ -165,12 +165,14 @@ irdl.dialect @shardproof {
     %term = irdl.base "#builtin.integer"
     %parts = irdl.base "#builtin.array"
     %rules = irdl.is "rules"
+    %reals = irdl.is "reals"
+    %by = irdl.any_of(%rules, %reals)
     %exact = irdl.is "exact"
     %reassociated = irdl.is "reassociated"
     %real = irdl.is "real"
     %theory = irdl.any_of(%exact, %reassociated, %real)
     %opened = irdl.base "#builtin.array"
-    irdl.attributes {"term" = %term, "parts" = %parts, "by" = %rules, "theory" = %theory, "opened" = %opened}
+    irdl.attributes {"term" = %term, "parts" = %parts, "by" = %by, "theory" = %theory, "opened" = %opened}
   }
 
   irdl.operation @instance attributes {

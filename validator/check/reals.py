@@ -1,8 +1,8 @@
 """Equality over the real numbers: values are sums of products, and definitions are put in the place of terms.
 
-v[p] = Σ over pieces and x ∈ R(p) of c · (product of factors)[x], the factors' indices side by side in x. A factor
-is a power of a term, of its exponential or its logarithm, or is 1 where a predicate holds and 0 elsewhere. As in
-`equality.py` there is nothing to search: the term that was defined last is replaced until both sides are alike.
+v[p] = Σ over pieces and x ∈ R(p) of c · (product of factors)[x], x being the indices of all factors side by side.
+A factor is a power of a term, of its exponential or its logarithm, or is 1 where a predicate holds and 0 elsewhere. As
+in `equality.py` there is nothing to search: the term that was defined last is replaced until both sides are alike.
 
 All factors are proper (`numbers.py`). What is dropped (0 · x, x / x, x − x) is shown to be real, and to be no zero where
 it is divided by. So each side is a real number exactly where the other one is, and the same one.

@@ -1,0 +1,120 @@
+"""Certificates of proofs over the reals on compiled programs, and the same certificates for programs gone wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import shardproof
+from shardproof import Theory
+from shardproof.validator import jit
+from shardproof.validator.check.check import check
+from shardproof.validator.check.errors import Rejection
+from shardproof.validator.options import Options
+from shardproof.validator.read.ir import Program
+from shardproof.validator.validate import validate_programs
+from tests.check.pairs import about
+
+from . import test_reals, test_ring_attention
+from .manual_programs import arguments, cases
+
+UNTOLD = {
+    "gradient": "is no product",
+    "gradient of a checkpoint": "is no product",
+    "gradient through the maxima": "is tested by one side only",
+}
+"""Rings whose proof the checker does not follow, and what the note says of it."""
+
+Capture = Callable[[Callable[[], Any]], tuple[Program, Program]]
+
+
+class _CapturedError(Exception):
+    pass
+
+
+@pytest.fixture
+def captured(monkeypatch: pytest.MonkeyPatch) -> Capture:
+    """The programs that a comparison is about."""
+
+    def capture(compare: Callable[[], Any]) -> tuple[Program, Program]:
+        found: list[Program] = []
+
+        def prove(before: Program, after: Program, *_: Any) -> Any:
+            found.extend((before, after))
+            raise _CapturedError
+
+        monkeypatch.setattr(jit, "prove", prove)
+        with pytest.raises(_CapturedError):
+            compare()
+        before, after = found
+        return before, after
+
+    return capture
+
+
+def report_on(before: Program, after: Program) -> shardproof.Report:
+    report = validate_programs(before, after, Options(Theory.REAL, certificate=True))
+    assert report.verdict is shardproof.Verdict.PROVED
+    return report
+
+
+def accepted(before: Program, after: Program) -> str:
+    report = report_on(before, after)
+    assert report.certificate is not None, [note.text for note in report.notes]
+    assert check(report.certificate.encode(), "c", before, after).theory is report.theory is Theory.REAL
+    return report.certificate
+
+
+@pytest.mark.parametrize("name", [name for name in test_ring_attention.RIGHT if name not in UNTOLD])
+def test_rings_have_certificates(captured: Capture, name: str) -> None:
+    accepted(*captured(lambda: test_ring_attention.compared(test_ring_attention.RIGHT[name])))
+
+
+@pytest.mark.parametrize("name", UNTOLD)
+def test_rings_without_certificates_have_a_note(captured: Capture, name: str) -> None:
+    report = report_on(*captured(lambda: test_ring_attention.compared(test_ring_attention.RIGHT[name])))
+    assert report.certificate is None
+    assert any(note.text.startswith("no certificate: ") and UNTOLD[name] in note.text for note in report.notes)
+
+
+@pytest.mark.parametrize("name", test_ring_attention.WRONG)
+def test_certificates_of_rings_do_not_hold_of_wrong_ones(captured: Capture, name: str) -> None:
+    ring = test_ring_attention.WRONG[name]
+    before, right = captured(lambda: test_ring_attention.compared(ring))
+    same, wrong = captured(lambda: test_ring_attention.compared(replace(ring, wrong=name)))
+    forged = about(accepted(before, right), right, wrong)
+    with pytest.raises(Rejection):
+        check(forged.encode(), "forged", same, wrong)
+
+
+@pytest.mark.parametrize("name", [name for name in test_reals.RIGHT if name != "a common divisor"])
+def test_small_laws_have_certificates(captured: Capture, name: str) -> None:
+    accepted(*captured(lambda: test_reals.on_shards(*test_reals.RIGHT[name], count=2)))
+
+
+@pytest.mark.parametrize("name", test_reals.WRONG)
+def test_no_wrong_program_has_the_certificate_of_its_original(captured: Capture, name: str) -> None:
+    """The original for both programs is proved; the wrong one is no more equal for that."""
+    reference, candidate = test_reals.WRONG[name]
+    before, right = captured(lambda: test_reals.on_shards(reference, reference, count=2))
+    _, wrong = captured(lambda: test_reals.on_shards(reference, candidate, count=2))
+    report = report_on(before, right)
+    assert report.certificate is not None
+    with pytest.raises(Rejection):
+        check(about(report.certificate, right, wrong).encode(), "forged", before, wrong)
+
+
+@pytest.mark.parametrize("activation", [jnp.tanh, jax.nn.relu])
+def test_gradients_of_pipelines_have_certificates(captured: Capture, activation: Callable[[Any], Any]) -> None:
+    accepted(*captured(lambda: test_reals.gradient_of(lambda weights, x: activation(x @ weights))))
+
+
+def test_a_mean_of_means_has_a_certificate(captured: Capture) -> None:
+    case = cases()["factors_that_cancel"]
+    compare = lambda: shardproof.compare(case.reference, jax.jit(case.sharded), *arguments(case), theory="real")  # noqa: E731
+    accepted(*captured(compare))
