@@ -4,8 +4,8 @@ v[p] = Σ over pieces and x ∈ R(p) of c · (product of factors)[x], x being th
 A factor is a power of a term, of its exponential or its logarithm, or is 1 where a predicate holds and 0 elsewhere. As
 in `equality.py` there is nothing to search: the term that was defined last is replaced until both sides are alike.
 
-All factors are proper (`numbers.py`). What is dropped (0 · x, x / x, x − x) is shown to be real, and to be no zero where
-it is divided by. So each side is a real number exactly where the other one is, and the same one.
+All factors are proper (`numbers.py`). What is dropped (0 · x, x / x, x − x) is shown to be real, and no zero where it
+is divided by. So each side is a real number exactly where the other one is, and the same one.
 """
 
 from __future__ import annotations
