@@ -95,7 +95,7 @@ def _judged(made: RandomProgram) -> dict[str, Any]:
         return row | {"verdict": "NOT_MADE", "message": _line(error)}
     try:
         compiled, before, after = _compile(lowered)
-    except jax.errors.JaxRuntimeError as error:
+    except (jax.errors.JaxRuntimeError, ValueError) as error:
         return row | {"verdict": "NOT_COMPILED", "message": _line(error)}
     if after is None:
         return row | {"verdict": "NOT_PARTITIONED"}
