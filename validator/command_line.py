@@ -139,7 +139,7 @@ _OF_ONE_PAIR = ("relations", "replay", "certificate", "write_problem")
 def check(command_line: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     """Refuses combinations that argparse cannot express."""
     for path in (args.replay, args.html, args.certificate, args.write_problem):
-        if path is not None and not os.access(os.path.dirname(path) or ".", os.W_OK):
+        if path is not None and (os.path.isdir(path or ".") or not os.access(os.path.dirname(path) or ".", os.W_OK)):
             command_line.error(f"cannot write '{path}'")
     if args.bisect and args.xla_dump is None:
         command_line.error("--bisect goes with --xla-dump only")

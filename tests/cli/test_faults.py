@@ -83,6 +83,13 @@ def test_output_that_cannot_be_written(arguments: list[str]):
     assert run.stderr == "validate-hlo: error: cannot write the output: no space left on device\n"
 
 
+@pytest.mark.parametrize("path", ["", ".", "no/such/folder/out.html"])
+def test_what_is_no_file_to_write_is_a_usage_error(path: str):
+    run = subprocess.run([*COMMAND, *SAME, f"--html={path}"], capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.splitlines()[-1] == f"validate-hlo: error: cannot write '{path}'"
+
+
 def test_a_reader_that_goes_away():
     with subprocess.Popen([*COMMAND, "--list-rules"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -65,6 +65,11 @@ def wait() -> int:
     return os.getpid()
 
 
+def spin() -> None:
+    while os.getpid() != ORIGINAL:
+        pass
+
+
 def test_one_aide_does_it_all():
     first = in_aide("input", where)
     assert first != ORIGINAL
@@ -101,6 +106,22 @@ def test_an_aide_that_waits_for_a_thread_is_given_up(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(aide, "_LOOK", 0.02)
     assert in_aide("input", wait) == ORIGINAL
     assert in_aide("input", where) != ORIGINAL
+
+
+def test_an_aide_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(aide, "_LOOK", 0.02)
+    monkeypatch.setattr(aide, "_SECONDS", 0.1)
+    with pytest.raises(ReadError, match=r"^input: MLIR or XLA does not come to an end with it$"):
+        in_aide("input", spin)
+    assert in_aide("input", where) != ORIGINAL
+
+
+def test_a_larger_input_has_more_time(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(aide, "_LOOK", 0.02)
+    monkeypatch.setattr(aide, "_SECONDS", -1)
+    assert in_aide("input", len, b"x" * 3_000_000) == 3_000_000
+    with pytest.raises(ReadError, match="does not come to an end"):
+        in_aide("input", spin)
 
 
 def test_a_copy_of_the_process_has_an_aide_of_its_own():

@@ -223,3 +223,14 @@ def test_an_all_to_all_without_groups_does_not_end_the_process():
     return %0 : tensor<4xf32>"""
     with pytest.raises(ReadError, match=r":4: 'stablehlo.all_to_all' without replica groups"):
         read_program(stablehlo(body))
+
+
+@pytest.mark.parametrize("counts", ["mhlo.num_partitions = 0", "mhlo.num_replicas = -1", "mhlo.num_replicas = 0"])
+def test_a_program_runs_on_one_device_at_least(counts: str):
+    text = (
+        f"module attributes {{{counts} : i32}} {{\nfunc.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{\n"
+        "return %x : tensor<4xf32>\n}\n}\n"
+    )
+    kind, message = refused(text)
+    assert kind is ReadErrorKind.SYNTAX
+    assert message.startswith("in: is a program of ")

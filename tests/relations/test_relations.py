@@ -186,6 +186,11 @@ def test_misuse_is_refused_with_its_place(entry: str, message: str):
         (OWN_MESH.replace('"x"', '"y"'), "r.mlir:1:1: mesh axis names repeat"),
         (OWN_MESH.replace("i64: 2", "i32: 2"), "r.mlir:1:1: 'sizes' is no 'array<i64: …>'"),
         ('"shardproof.relations"() {results = 3} : () -> ()', "r.mlir:1:1: results: '3 : i64' is no list"),
+        # MLIR reads it, and writes it with a number that it does not read
+        (
+            '"shardproof.relations"() {results = [affine_set<(i) : (i - 1 >= 9223372036854775807)>]} : () -> ()',
+            "r.mlir: constant too large",
+        ),
     ],
 )
 def test_files_that_are_no_relation_files(text: str, message: str):

@@ -35,6 +35,8 @@ _LOOK = 0.5
 """Seconds between two looks at an aide that says nothing."""
 _PATIENCE = 6
 """After so many looks at which none of its threads ran, an aide waits for a lock that a thread of the original held."""
+_SECONDS, _BYTES_A_SECOND = 20, 1 << 20
+"""Processor time for any input, and how many bytes of it are worth one second more: MLIR reads twenty times as many."""
 _LENGTH = struct.Struct("<Q")
 _LAST_WORDS = re.compile(r"(?:Check failed|Assertion|LLVM ERROR|UNREACHABLE)[^\n]*")
 
@@ -85,8 +87,9 @@ class _Aide:
         self.asked = 0
 
     def ask(self, request: bytes) -> bytes | None:
-        """The answer; None where there is none in time. Raises `EOFError` where the aide has died."""
+        """The answer; None where it waits for nothing. Raises `EOFError` where it has died, and `TimeoutError`."""
         self.asked += 1
+        end = _seconds_of(self._process) + _SECONDS + len(request) / _BYTES_A_SECOND
         unsent = memoryview(_LENGTH.pack(len(request)) + request)
         answer = bytearray()
         idle = 0
@@ -105,6 +108,8 @@ class _Aide:
                 idle = 0 if _is_at_work(self._process) else idle + 1
                 if idle > _PATIENCE:
                     return None
+                if _seconds_of(self._process) > end:
+                    raise TimeoutError
         return bytes(answer[_LENGTH.size :])
 
     def end(self, died: bool = False) -> tuple[str, str]:
@@ -157,6 +162,8 @@ class _Post:
                     return pickle.loads(answer)
             except EOFError:
                 died = True
+            except TimeoutError:
+                raise ReadError(ReadErrorKind.FORMAT, name, "MLIR or XLA does not come to an end with it") from None
             finally:
                 # What an interrupted one says next would answer another request.
                 how, said = aide.end(died) if self._aide is None else ("", "")
@@ -182,6 +189,15 @@ def _is_at_work(process: int) -> bool:
         with contextlib.suppress(OSError):
             states.append(task.read_text().rpartition(")")[2].split()[0])
     return any(state in "RDZX" for state in states)
+
+
+def _seconds_of(process: int) -> float:
+    """Processor time that a process has taken so far."""
+    try:
+        user, system = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+    except OSError:
+        return 0.0
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def _serve(pipe: int, errors: int) -> None:

@@ -25,8 +25,15 @@ def parse_file(data: bytes | str, name: str) -> ir.Module:
     else:
         source = data if isinstance(data, str) else text_of(data, name)
         check_nesting(source.encode(), name)
-    code = in_aide(name, _bytecode, source, name)
-    return parse_module(code, new_context(allow_unregistered=True))
+    return read_back(in_aide(name, _bytecode, source, name), name)
+
+
+def read_back(code: bytes, name: str) -> ir.Module:
+    """The module of bytecode that MLIR wrote itself: it holds affine maps as text, not all of which it reads again."""
+    try:
+        return parse_module(code, new_context(allow_unregistered=True))
+    except ir.MLIRError as error:
+        raise ReadError(ReadErrorKind.SYNTAX, name, syntax_error(error, name).message) from None
 
 
 def _bytecode(source: bytes | str, name: str) -> bytes:

@@ -21,7 +21,7 @@ from .files import Format, Input, identify, load
 from .groups import GroupMode, device_groups, device_pairs
 from .hlo_sharding import named_in
 from .ir import Program
-from .mlir_text import MESSAGE_LIMIT, syntax_error
+from .mlir_text import MESSAGE_LIMIT, read_back, syntax_error
 from .pairs import check_pair, with_stated
 
 OP_LIMIT = 1_000_000
@@ -105,7 +105,7 @@ def stablehlo_of(given: Input, *, allow_unregistered: bool = False) -> tuple[ir.
     Raises `ReadError`. In MLIR text, operations of unknown dialects are an error unless they are allowed.
     """
     code, counts = in_aide(given.name, _bytecode, given, allow_unregistered)
-    return compat.parse_module(code, compat.new_context(allow_unregistered=True)), counts
+    return read_back(code, given.name), counts
 
 
 def _bytecode(given: Input, allow_unregistered: bool) -> tuple[bytes, Counts | None]:
@@ -200,6 +200,8 @@ def _from_module(module: ir.Module, name: str, counts: Counts | None, assumed: C
     if settled is None:
         settled, notes = _inferred_counts(converted)
     replicas, partitions = settled
+    if not all(isinstance(count, int) and count > 0 for count in settled):
+        raise ReadError(ReadErrorKind.SYNTAX, name, f"is a program of {replicas} replicas of {partitions} partitions")
     for pending in converted.pending:
         try:
             explicit = device_groups if pending.name == "replica_groups" else device_pairs
