@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from functools import cache, partial
 from operator import attrgetter
 from types import SimpleNamespace
@@ -208,14 +208,15 @@ def test_without_an_instance_nothing_is_shown(rule: Rule):
     if rule.name in FOLLOWING:
         given.check(Theory.EXACT)
         return
-    shown = 0
+    with pytest.raises(Rejection, match="is not shown to be what it is said to be"):
+        _without_instance(rule)
+
+
+def _without_instance(rule: Rule) -> None:
     for seed in range(20):  # some draws are integers, whose sums and products have one form
         given = setting(rule, seed)
         given.said()
-        with suppress(Rejection):
-            given.check(Theory.EXACT)
-            shown += 1
-    assert shown < 20
+        given.check(Theory.EXACT)
 
 
 @pytest.mark.parametrize("rule", [rule for rule in REWRITES if rule.theory is Theory.REAL], ids=_NAME)
@@ -284,7 +285,7 @@ def values(ground: Ground, numbers: Numbers, rng: random.Random) -> list[dict[in
         elif kind == "view":
             made = {p: found[of[0]][x] for p, x in _pairs(head[0])}
         elif kind == "total":
-            monoid, inner, _ = head
+            monoid, inner = head
             made = {p: numbers.total(monoid, dtype, [found[of[0]][x] for q, x in _pairs(inner) if q == p]) for p in at}
         else:
             op, source = head
@@ -321,7 +322,7 @@ def test_whatever_is_in_place_of_variables_equal_terms_have_equal_values(rule: R
     rng, numbers = random.Random(rule.name), ARITHMETIC[rule.theory]()
     given = setting(rule)
     evaluated = 0
-    for _ in range(15):
+    for _ in range(8):
         ground = _prepared(given)
         for _ in range(4):
             other, bound = _twisted(given, rng)

@@ -100,9 +100,9 @@ class Ground:
     def symbol(self, key: str) -> str:
         """An op as rules see it: by its name alone where they know all of its attributes."""
         name, _, rest = key.partition(" ")
-        found = self.run.terms.meanings.get(key)
-        if rest and name == "stablehlo.compare" and found is not None and set(found) == {"comparison_direction"}:
-            return f"compare.{found['comparison_direction'].value}"
+        attributes = self.run.terms.meanings.get(key, {})
+        if name == "stablehlo.compare" and attributes.keys() == {"comparison_direction"}:
+            return f"compare.{attributes['comparison_direction'].value}"
         return key if rest else name.removeprefix("stablehlo.")
 
     def read(self, term: Term, rel: Rel) -> int:
@@ -118,22 +118,21 @@ class Ground:
             return self.node(dtype, points, "const", self.number(term))
         if term.kind is Kind.GUARD:
             raise Rejection(f"{term} may be absent")
-        if term in self.opened and term.kind in (Kind.APPLY, Kind.VIEW, Kind.SUM) and not is_guarded(parts):
+        if term in self.opened and term.kind in (Kind.APPLY, Kind.VIEW, Kind.SUM) and parts and not is_guarded(parts):
             inside = [part for part in parts if rels.set_subset(rels.range(rel), rels.domain(part.rel))]
             if term.kind is Kind.VIEW and inside:
                 return self.read(inside[0].atom, rels.compose(rel, inside[0].rel))
-            if term.kind is Kind.APPLY and len(inside) == len(parts) > 0:
+            if term.kind is Kind.APPLY and len(inside) == len(parts):
                 of = tuple(self.read(part.atom, rels.compose(rel, part.rel)) for part in parts)
                 return self.node(dtype, points, "op", self.symbol(term.key), self.type(of[-1])[0], of=of)
-            if term.monoid is not None and len(inside) == len(parts) == parts[0].coefficient == 1:
-                free = self.theory is not Theory.EXACT or term.monoid.reorders_exactly(term.dtype)
-                monoid, (part,) = self.symbol(term.monoid.value), parts
-                return self.total(
-                    monoid, rel, part.rel, 0 if free else term.levels, lambda at: self.read(part.atom, at)
-                )
+            monoid, (part, *others) = term.monoid, parts
+            # sums of floats go by how often they were rounded
+            free = monoid is not None and (self.theory is not Theory.EXACT or monoid.reorders_exactly(term.dtype))
+            if monoid is not None and free and inside and not others and part.coefficient == 1:
+                return self.total(self.symbol(monoid.value), rel, part.rel, lambda at: self.read(part.atom, at))
         return self.node(dtype, points, "leaf", term, rel)
 
-    def total(self, monoid: str, at: Rel, inner: Rel, levels: int, child: Callable[[Rel], int]) -> int:
+    def total(self, monoid: str, at: Rel, inner: Rel, child: Callable[[Rel], int]) -> int:
         """What `inner` leads to, combined, and read through a function `at`."""
         rels, points = self.rels, self.one(self.rels.range(at))
         at, inner = self.one(at), self.one(self.rels.restrict(inner, points))
@@ -141,7 +140,7 @@ class Ground:
             raise Rejection("a total of nothing")
         part = child(rels.identity_on(rels.range(inner)))
         dtype = self.type(part)[0]
-        whole = self.node(dtype, points, "total", monoid, inner, levels, of=(part,))
+        whole = self.node(dtype, points, "total", monoid, inner, of=(part,))
         if at is self.one(rels.identity_on(points)):
             return whole
         return self.node(dtype, rels.domain(at), "view", at, of=(whole,))
@@ -180,7 +179,7 @@ class Ground:
         if pattern.head == "const":
             made, of = self.node(source, points, "const", names[0]), [self.constants.dtype_of(names[0])]
         elif pattern.head == "total":
-            made = self.total(names[0], at, names[1], 0, lambda inside: self.build(last, env, inside))
+            made = self.total(names[0], at, names[1], lambda inside: self.build(last, env, inside))
             of = [self.type(made)[0]]
         else:
             parts = tuple(self.build(part, env, at) for part in pattern.arguments)
@@ -213,14 +212,11 @@ class Ground:
 
     def close(self) -> None:
         """Unites what is made alike of equal parts, and sums and products of one form, until nothing is left."""
-        while self._congruent() or self._alike():
-            pass
-
-    def _congruent(self) -> bool:
-        made, changed = {}, False
-        for number, (head, of) in enumerate(self.keys):
-            changed |= self.unite(made.setdefault((head, *map(self.root, of)), number), number)
-        return changed
+        changed = True
+        while changed:
+            made: dict[Any, int] = {}
+            same = [(made.setdefault((h, *map(self.root, of)), n), n) for n, (h, of) in enumerate(self.keys)]
+            changed = sum(self.unite(first, second) for first, second in same) > 0 or self._alike()
 
     def _alike(self) -> bool:
         nodes: list[tuple[str, int, Operation]] = []
