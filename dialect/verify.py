@@ -373,5 +373,22 @@ def _blocks_end(file: File, op: Any) -> Iterator[str]:
         yield "a block without an end"
 
 
+@_rule(
+    "equalities",
+    "Instances of rules follow an equality, and a claim that uses it follows these.",
+    f"{DIALECT}.certificate",
+)
+def _equalities(file: File, op: Any) -> Iterator[str]:
+    last = op.name
+    for name in [*(each.name for each in file.operations), ""]:
+        if name == f"{DIALECT}.instance" and last not in _EQUALITY:
+            yield "an instance without an equality"
+        if last in _EQUALITY and name not in (*_EQUALITY, f"{DIALECT}.claim"):
+            yield "an equality without a claim"
+        last = name
+
+
+_EQUALITY = (f"{DIALECT}.equal", f"{DIALECT}.instance")
+
 _FORM = frozenset({"known-operation", "required-attributes", "attribute-kinds", "operands-and-results"})
 """Rules whose breach leaves nothing for later rules to look at."""

@@ -85,8 +85,16 @@ def _texts() -> list[tuple[str, str]]:
         ),
     ]  # fmt: skip
     report = validate_modules(TP_MLP[0], TP_MLP[1], certificate=True)
+    type_ = "tensor<4xf32>"
+    plain = f"%out = stablehlo.abs %x : {type_}\nreturn %out : {type_}"
+    negated = f"%x = stablehlo.negate %a : {type_}\n{plain}"
+    main = f"func.func @main(%{{}}: {type_}) -> {type_} {{{{\n{{}}\n}}}}\n"
+    programs = main.format("x", plain), main.format("a", negated)
+    equal = validate_modules(*programs, certificate=True)
     assert report.certificate is not None
-    return [*built, ("certificate", report.certificate), *_files()]
+    assert equal.certificate is not None
+    assert "shardproof.instance" in equal.certificate
+    return [*built, ("certificate", report.certificate), ("equality", equal.certificate), *_files()]
 
 
 def _corpus() -> list[tuple[str, str]]:

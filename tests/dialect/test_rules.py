@@ -32,6 +32,10 @@ CERTIFICATE = (
 )
 BLOCK, END = ('"shardproof.block"() : () -> ()', '"shardproof.end"() : () -> ()')
 
+EQUAL = '"shardproof.equal"() {term = 1, parts = [0, 0, 1], by = "rules", theory = "exact", opened = [1]} : () -> ()\n'
+INSTANCE = '"shardproof.instance"() {rule = "not-not", at = 0, bound = [["d", "i1"], ["x", 0, 0]]} : () -> ()\n'
+CLAIM = '"shardproof.claim"() {of = "result", position = 0, monoid = "view", pieces = [0, 0, 1]} : () -> ()\n'
+
 BROKEN = [
     ("known-operation", '"shardproof.proof"() : () -> ()', "'shardproof.proof' is no operation of the dialect"),
     ("required-attributes", _problem(expect=""), "'shardproof.problem' without 'expect'"),
@@ -97,6 +101,16 @@ BROKEN = [
     ("certificate-head", '"shardproof.program"() : () -> ()', "without a 'shardproof.certificate' at the start"),
     ("blocks-end", CERTIFICATE + BLOCK, "a block without an end"),
     ("blocks-end", CERTIFICATE + END + BLOCK, "an end without a block"),
+    ("attribute-kinds", CERTIFICATE + EQUAL.replace("rules", "word") + CLAIM, "'by' is '\"word\"', expected \"rules\""),
+    (
+        "required-attributes",
+        CERTIFICATE + EQUAL.replace(", opened = [1]", "") + CLAIM,
+        "'shardproof.equal' without 'opened'",
+    ),
+    ("attribute-kinds", CERTIFICATE + EQUAL + INSTANCE.replace('"not-not"', "3") + CLAIM, "'rule' is '3 : i64'"),
+    ("equalities", CERTIFICATE + INSTANCE + CLAIM, "an instance without an equality"),
+    ("equalities", CERTIFICATE + EQUAL + INSTANCE, "an equality without a claim"),
+    ("equalities", CERTIFICATE + EQUAL + BLOCK + END, "an equality without a claim"),
     (
         "proof-theory",
         _problem('proof = "exact"', expect='"REFUTED"'),
@@ -107,6 +121,7 @@ BROKEN = [
 KEPT = [
     "",
     CERTIFICATE + '"shardproof.relation"() {text = "{ [] }"} : () -> ()' + BLOCK + BLOCK + END + END,
+    CERTIFICATE + CLAIM + EQUAL + INSTANCE + INSTANCE + EQUAL + CLAIM + CLAIM + EQUAL + CLAIM,
     _problem(),
     _problem('sym_name = "p", assume = ["indices-in-bounds"], proof = "exact", other.note = 3'),
     _problem(spec='"before.mlir"', impl="@a"),
