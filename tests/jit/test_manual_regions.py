@@ -127,3 +127,17 @@ def test_rows_that_are_set_at_places_known_at_run_time_on_an_axis_that_is_not_us
     arguments = jax.ShapeDtypeStruct((8, 6), "float32"), jax.ShapeDtypeStruct((3,), "int32")
     report = shardproof.validate(jax.jit(program), *arguments)
     assert report.verdict is Verdict.PROVED, str(report)
+
+
+def test_what_is_known_of_a_region_enters_another_one():
+    """The gradient keeps which device took what: booleans that leave one region and enter the next."""
+    mesh = Mesh(np.array(jax.devices()[:2]), ("x",))
+    masked = jax.shard_map(
+        lambda v: jnp.where(lax.axis_index("x") == 0, v, 0),
+        mesh=mesh,
+        in_specs=P("x"),
+        out_specs=P("x"),
+        check_vma=False,
+    )
+    step = jax.jit(jax.grad(lambda a: jnp.sum(masked(a) ** 2)), in_shardings=jax.sharding.NamedSharding(mesh, P()))
+    assert shardproof.validate(step, jnp.ones(12), stages="partitioner").verdict is Verdict.PROVED

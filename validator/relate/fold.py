@@ -60,6 +60,8 @@ def _resolved(walk: Walk, value: Val, own: bool, partly: bool) -> Val:
             for definition in _definitions(walk, value, own):
                 if definition.serial in tried:
                     continue
+                if definition.monoid is None and _is_one_element(walk, value):
+                    continue  # a name for parts put together, of which a whole term is one, says less than that term
                 folded = _fold(walk, value, held, definition, part)
                 if folded is None:
                     tried.add(definition.serial)
@@ -221,6 +223,11 @@ def candidate(walk: Walk, own: dict[int, Piece], definition: Definition) -> Rel 
             return None
     if store.single_valued(match):
         return match
+    if match.arity_in == match.arity_out:
+        # of values that are laid out alike, such as those of devices, each point is its own rather than an equal one
+        own_place = store.meet(match, store.identity_on(store.domain(match)))
+        if store.set_equal(store.domain(own_place), store.domain(match)):
+            return own_place
     for _, part in parts:
         # a strided part has strided indices: what holds of them without the strides may hold between them too
         for hull in (store.affine_hull(part), store.affine_hull(part, strides=False)):
