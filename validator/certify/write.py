@@ -54,8 +54,8 @@ def certificate(before: Program, after: Program, decision: Decision, *, in_bound
     """
     given = decision.relations
     assumptions = [*(["indices-in-bounds"] if in_bounds else []), *(["relations"] if given.source else [])]
-    text = _Writing(before, after, decision, assumptions).text()
     try:
+        text = _Writing(before, after, decision, assumptions).text()
         check(text.encode(), "certificate", before, after, given, in_bounds=in_bounds)
     except Rejection as rejection:
         raise InexpressibleError(str(rejection)) from rejection
