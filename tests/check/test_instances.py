@@ -19,9 +19,9 @@ from egraph.semantics import Exact, Machine, Numbers, Reals, own_dtype, term_dty
 
 from shardproof import Verdict, validate_modules
 from shardproof.validator.certify.instances import Search
+from shardproof.validator.check.algebra.ground import Ground, shown_by_rules
 from shardproof.validator.check.check import check
 from shardproof.validator.check.errors import Rejection
-from shardproof.validator.check.ground import Ground, shown_by_rules
 from shardproof.validator.check.relations import Relations
 from shardproof.validator.check.terms import Kind, Term, Terms
 from shardproof.validator.check.values import Calculus

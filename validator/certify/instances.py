@@ -1,8 +1,8 @@
 """Proofs of the e-graph's equalities as instances of rules, found anew in the checker's own terms.
 
 The e-graph tells that two terms are equal, not why. Here the rules are matched once more, against expressions in which
-every term is a concrete one (`check/ground.py`), as far into the two terms as is needed. What was not needed is left
-out again. Nothing here is trusted: the checker builds each instance anew.
+every term is a concrete one (`check/algebra/ground.py`), as far into the two terms as is needed. What was not needed is
+left out again. Nothing here is trusted: the checker builds each instance anew.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from ..check.algebra.ground import Ground
 from ..check.errors import Rejection
-from ..check.ground import Ground
 from ..check.relations import Relations
 from ..check.tables import Tables
 from ..check.terms import Kind, Term, Terms

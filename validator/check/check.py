@@ -27,8 +27,8 @@ from ..relation.given import device_vectors, stated_relation
 from ..relation.layout import mesh_for
 from ..relation.mesh import NO_DEVICES
 from ..relation.objects import Rel
+from .algebra.reals import Reals
 from .errors import Rejection
-from .reals import Reals
 from .relations import Relations
 from .run import Run
 from .tables import Tables
@@ -95,8 +95,7 @@ def _check(certificate: Certificate, before: Program, after: Program, given: Giv
     arguments = _parameters(second, *((after, after, None) if stages else (before, after, given.parameters)))
     computed = second.program(after, arguments, certificate.after)
     theories = []
-    for number, (want, have) in enumerate(zip(specified, computed, strict=True)):
-        bound = before.results[number]
+    for number, (want, have, bound) in enumerate(zip(specified, computed, before.results, strict=True)):
         types = bound.value.tensor, after.results[number].value.tensor
         try:
             if stages and types[0] != types[1]:

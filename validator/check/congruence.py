@@ -25,6 +25,8 @@ from .errors import Rejection
 from .terms import Kind, Term
 from .values import Calculus
 
+Agree = Callable[..., Theory]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Applied:
@@ -55,21 +57,13 @@ def lifted(run: Calculus, function: Function, operands: Any, type_: TensorType, 
     return Applied(Kind.APPLY, key, elements, type_, rest, tuple(told), function.commutative)
 
 
-def rows(
-    run: Calculus,
-    key: Hashable,
-    operands: Sequence[RowOperand],
-    batch: Sequence[int],
-    types: Sequence[TensorType],
-    reads: Sequence[Rel],
-) -> list[Applied]:
+def rows(run: Calculus, key: Hashable, operands: Any, batch: Any, types: Any, reads: Sequence[Rel]) -> list[Applied]:
     rels, domain = run.rels, rows_defined(run, operands, batch)
-    arity = domain.arity
-    extents = tuple(row_extents(run.store, read, arity) for read in reads)
+    extents = tuple(row_extents(run.store, read, domain.arity) for read in reads)
     digest = rows_digest(key, tuple(type_.dtype.value for type_ in types), extents)
     made = []
     for position, (type_, read) in enumerate(zip(types, reads, strict=True)):
-        rank, own = read.arity_out - arity, (digest, position, *(operand.row_rank for operand in operands))
+        rank, own = read.arity_out - domain.arity, (digest, position, *(operand.row_rank for operand in operands))
         points = rels.preimage(rels.set_product(domain, rels.everything(rank)), read)
         made.append(Applied(Kind.ROWS, own, tuple(operands), type_, points, read=read, rank=rank))
     return made
@@ -107,7 +101,7 @@ def _match(run: Calculus, piece: Piece, made: Applied) -> Rel:
     return match
 
 
-def _same(run: Calculus, made: Applied, term: Term, match: Rel, agree: Callable[..., Theory]) -> Theory:
+def _same(run: Calculus, made: Applied, term: Term, match: Rel, agree: Agree) -> Theory:
     """The operands at the term's index are those at hand, of a commutative function in either order."""
     rels, where = run.rels, run.rels.domain(match)
     nowhere = rels.set_minus(where, where)
@@ -128,14 +122,7 @@ def _same(run: Calculus, made: Applied, term: Term, match: Rel, agree: Callable[
     raise AssertionError
 
 
-def _congruent(
-    run: Calculus,
-    made: Applied,
-    operands: Sequence[RowOperand],
-    term: Term,
-    match: Rel,
-    agree: Callable[..., Theory],
-) -> Theory:
+def _congruent(run: Any, made: Applied, operands: Sequence[RowOperand], term: Term, match: Rel, agree: Agree) -> Theory:
     rels, theories = run.rels, []
     for operand, part in zip(operands, term.parts, strict=True) if not rels.empty(match) else ():
         have, where, read = operand.value, rels.domain(match), match

@@ -74,8 +74,7 @@ def _specified(run: Run, op: Op, initial: list[Value], chosen: Sequence[Rel]) ->
     for k, choice in zip(carried, choices, strict=True) if chosen else ():
         lead = run.leading_map(choice.arity_in, condition.domain.arity)
         devices = rels.compose(rels.compose(rels.reverse(lead), choice), lead)
-        pairs = ((run.known(body[k]), choice), (condition, devices))
-        theories += [_through(run, value, value, rel) for value, rel in pairs]
+        theories += [_through(run, v, v, rel) for v, rel in ((run.known(body[k]), choice), (condition, devices))]
     given = tuple(run.known(body[k]) for k in carried)
     run.loops[number] = Loop(carried, choices, tuple(initial), condition, given, counters)
     return [value.needing(*theories) if k in carried else value for k, value in enumerate(results)]

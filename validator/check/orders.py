@@ -89,8 +89,7 @@ def _check_same(run: Run, order: Order, other: Sequences, match: Rel, free: bool
             partners = rels.union(partners, rels.meet(rels.compose(rel, rels.reverse(theirs[letters.atoms])), at))
     partners = rels.project_out(partners, 0, other.arity)
     strict = not (order.in_place or (free and order.any_count))
-    if strict and not rels.single_valued(partners):
-        partners = rels.lexmin(partners)
+    partners = rels.lexmin(partners) if strict else partners
     if not rels.set_subset(own, rels.domain(partners)):
         raise Rejection("an element in order has no counterpart")
     # (p, position) → (p, position there)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..evaluate.arithmetic import Native
+from ..evaluate.folding import is_foldable
 from ..evaluate.machine import Machine
 from ..evaluate.numbers import STORAGE
+from ..ops import manual_relation as manual
 from ..ops.elementwise_relation import is_known
-from ..ops.manual_relation import enters
-from ..ops.manual_relation import lifted as everywhere
 from ..ops.monoid import Monoid
 from ..ops.record import Theory
 from ..ops.registry import RECORDS
@@ -27,10 +27,10 @@ from ..read.shardings import Sharding
 from ..relation.build import Builder
 from ..relation.objects import Dom, Rel
 from ..relation.points import numbers_at
+from .algebra.facts import met
 from .congruence import Applied, lifted, named, rows
 from .equality import common, equal
 from .errors import Rejection
-from .facts import met
 from .loops import Loop, followed
 from .orders import in_order, taken_apart
 from .relations import Relations
@@ -112,8 +112,8 @@ class Run(Calculus):
         if any(not 0 <= position < counts[of] for of, position in step.claims):
             raise Rejection("a claim on an operand or a result that there is not")
         operands = [self._followed(self.env[operand.number]) for operand in op.operands]
-        if self.inner is not None and enters(op, operands):
-            operands = [everywhere(self, operand) for operand in operands]
+        if self.inner is not None and manual.enters(op, operands):
+            operands = [manual.lifted(self, operand) for operand in operands]
             self.builder = self.inner
         try:
             operands = [self._claimed("operand", position, value) for position, value in enumerate(operands)]
@@ -126,14 +126,9 @@ class Run(Calculus):
 
     def _enumerated(self, op: Op, operands: Sequence[Any]) -> list[Any]:
         """Lemma *constant folding*: known integers on all devices, as the reference evaluator has them; none else."""
-        type_, mesh = op.results[0].type, self.builder.mesh
-        known = all(isinstance(value, Value) and is_known(self, value) for value in operands)
-        known &= op.name != "stablehlo.custom_call"  # whose result depends on more, such as its operands' shardings
-        if not known or not operands or op.regions or not isinstance(type_, TensorType) or type_.size > 8:
+        if not operands or not is_foldable(op) or not all(isinstance(v, Value) and is_known(self, v) for v in operands):
             return []
-        if not (type_.dtype.is_integer or type_.dtype.is_bool):
-            return []
-        arrays = []
+        mesh, arrays = self.builder.mesh, []
         for value in operands:
             found = numbers_at([piece.rel for piece in value.pieces], (*mesh.sizes, *value.type.shape))
             if found is None:
@@ -141,7 +136,7 @@ class Run(Calculus):
             arrays.append(found.reshape(-1, *value.type.shape).astype(STORAGE[value.type.dtype]))
         machine = Machine(mesh.num_devices, Native(), num_partitions=self.num_partitions if mesh.sizes else 1)
         (result,) = machine.evaluate(op, arrays)
-        value = self.table(result.astype(np.int64), type_) if int(result.max()) < 1 << 63 else None
+        value = self.table(result.astype(np.int64), op.results[0].tensor) if int(result.max()) < 1 << 63 else None
         return [value] if value is not None else []
 
     def _claimed(self, of: str, position: int, value: Any) -> Any:
@@ -160,10 +155,9 @@ class Run(Calculus):
             raise Rejection(f"a claim on {of} {position}, of which nothing is known")
         arity = (value.domain if isinstance(value, Value) else value.rest).arity
         for piece in claim.pieces:
-            if (piece.rel.arity_in, piece.rel.arity_out) != (arity, piece.atom.arity):
-                raise Rejection("a claim of another rank")
-            if piece.atom.dtype is not value.type.dtype:
-                raise Rejection("a claim of another element type")
+            read = piece.rel.arity_in, piece.rel.arity_out, piece.atom.dtype
+            if read != (arity, piece.atom.arity, value.type.dtype):
+                raise Rejection("a claim of another rank or element type")
         if claim.monoid is not None and isinstance(value, Applied):
             raise Rejection("an elementwise result is claimed to be a partial one")
         if isinstance(value, Applied):
@@ -251,7 +245,7 @@ class Run(Calculus):
         self.region(region, blocks[number] if number < len(blocks) else {})
         values = [self.env[result.number] for result in region.results]
         if self.inner is not None and self.builder is self.inner:
-            return [everywhere(self, self.known(value)) for value in values]
+            return [manual.lifted(self, self.known(value)) for value in values]
         return values
 
     @contextmanager

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..evaluate.arithmetic import Native
+from ..evaluate.folding import is_foldable
 from ..evaluate.machine import Machine
 from ..evaluate.numbers import STORAGE
 from ..ops.devices import DEVICE_NUMBERS
@@ -39,9 +40,6 @@ from .value import AnyVal, Piece, TokenVal, TupleVal, Val, strongest
 
 MAX_PIECES = 96
 """A value of more pieces than this is given a name (or up): pieces multiply from op to op."""
-
-KNOWN_ELEMENTS = 8
-"""Integer values of at most this many elements a device that depend on no input are computed, not related."""
 
 _WATCH_EVERY = 64
 """Ops between two calls of what watches a walk."""
@@ -359,13 +357,7 @@ class Walk(Prover):
 
         Lemma *constant folding*: it is enumerated over all devices, so nothing is assumed. Theory: exact.
         """
-        if len(op.results) != 1 or op.regions or not isinstance(op.results[0].type, TensorType):
-            return None
-        type_ = op.results[0].type
-        if not (type_.dtype.is_integer or type_.dtype.is_bool) or type_.size > KNOWN_ELEMENTS:
-            return None
-        if op.name in ("stablehlo.constant", "stablehlo.iota", "stablehlo.custom_call"):
-            # what a custom call does depends on more than its operands' values, such as their shardings
+        if not is_foldable(op):
             return None
         arrays = []
         for operand in operands:
@@ -382,7 +374,7 @@ class Walk(Prover):
             partitions = self.num_partitions if devices > 1 else 1
             machine = self._machines[devices] = Machine(devices, Native(), num_partitions=partitions)
         result = np.asarray(machine.evaluate(op, whole)[0])
-        return self.known_value(result, type_)
+        return self.known_value(result, op.results[0].tensor)
 
     def known_value(self, array: np.ndarray, type_: TensorType) -> Val | None:
         """A value [devices or 1, *shape] of known integers, None where its relation would take too many boxes."""

@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..ops.record import Theory, strongest
-from ..ops.values import Piece
-from ..read.certificates import Fact
-from ..relation.objects import Dom, Rel
-from ..rules import rule as rules
-from ..rules.constants import IDEMPOTENT, Constants
-from ..rules.normal_form import CHAINS, OPS, Operation, systems
-from ..rules.rule import GUARDS, Pattern, Rule, Sort, sorts
-from ..rules.rules import BY_NAME
-from .errors import Rejection
-from .terms import Kind, Term, is_guarded
-from .values import Calculus
+from ...ops.record import Theory, strongest
+from ...ops.values import Piece
+from ...read.certificates import Fact
+from ...relation.objects import Dom, Rel
+from ...rules import rule as rules
+from ...rules.constants import IDEMPOTENT, Constants
+from ...rules.normal_form import CHAINS, OPS, Operation, systems
+from ...rules.rule import GUARDS, Pattern, Rule, Sort, sorts
+from ...rules.rules import BY_NAME
+from ..errors import Rejection
+from ..terms import Kind, Term, is_guarded
+from ..values import Calculus
 
 
 def shown_by_rules(run: Any, term: Term, parts: Sequence[Piece], theory: Theory, fact: Fact) -> None:

@@ -16,17 +16,17 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from ..ops.monoid import Monoid
-from ..ops.record import Theory
-from ..ops.sums import counted
-from ..ops.values import Piece, Value, gathered
-from ..read.ir import DType, TensorType
-from ..relation.build import constant, names, passing
-from ..relation.objects import Dom, Rel
-from ..rules.constants import rational
-from .errors import Rejection
+from ...ops.monoid import Monoid
+from ...ops.record import Theory
+from ...ops.sums import counted
+from ...ops.values import Piece, Value, gathered
+from ...read.ir import DType, TensorType
+from ...relation.build import constant, names, passing
+from ...relation.objects import Dom, Rel
+from ...rules.constants import rational
+from ..errors import Rejection
+from ..terms import Kind, Term, is_guarded, sum_of, unguarded
 from .numbers import Numbers, name_of
-from .terms import Kind, Term, is_guarded, sum_of, unguarded
 
 Factor = tuple[str, Term, Fraction]
 """Which function of a term ('' for itself, 'exp', 'log', 'is'), the term, and the power."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..ops.record import Theory
-from ..ops.values import Piece, Value
-from ..read.certificates import Fact
-from .errors import Rejection
+from ...ops.record import Theory
+from ...ops.values import Piece, Value
+from ...read.certificates import Fact
+from ..errors import Rejection
 from .ground import shown_by_rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .run import Run
-    from .terms import Term
+    from ..run import Run
+    from ..terms import Term
 
 
 def shown_over_reals(run: Run, term: Term, parts: Sequence[Piece], theory: Theory, fact: Fact) -> None:

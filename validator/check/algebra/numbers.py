@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import Any
 
-from ..ops.monoid import Monoid
-from ..relation.objects import Dom, Rel
-from .terms import Kind, Term, is_guarded, sum_of
+from ...ops.monoid import Monoid
+from ...relation.objects import Dom, Rel
+from ..terms import Kind, Term, is_guarded, sum_of
 
 _TOTAL = frozenset(
     [f"stablehlo.{name}" for name in (
