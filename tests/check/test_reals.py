@@ -320,3 +320,14 @@ def test_an_absent_element_makes_no_product() -> None:
     bare = words.apply("multiply", words.part(guarded, 3), words.part(logarithm, 3, index="i2"))
     with pytest.raises(Rejection):
         words.claim(scaled, words.apply("multiply", words.number(3), words.part(bare, 3)))
+
+
+def test_equalities_in_a_circle_come_to_an_end() -> None:
+    words = Words()
+    first = words.apply("add", words.x, words.y)
+    second = words.apply("add", words.y, words.x)
+    for one, other in ((first, first), (first, second), (second, first)):
+        words.claim(one, other)
+    words.claim(words.apply("negate", second), words.apply("negate", first))
+    with pytest.raises(Rejection):
+        words.claim(second, words.z)

@@ -51,12 +51,13 @@ class Reals:
         self._found: dict[Term, Sequence[Piece]] = {}
 
     def shown(self, term: Term, parts: Sequence[Piece]) -> None:
-        """That the term is each part wherever that is read; from then on it may be put in the term's place."""
+        """That the term is each part wherever that is read; from then on these may be put in the term's place."""
         for part in parts if self._found.get(term) != parts else ():
             there, type_ = self.rels.domain(part.rel), TensorType((), term.dtype)
             whole = Piece(term, self.rels.identity_on(there))
             self.equal(*(Value(type_, (piece,), there) for piece in (whole, part)))
-        self._found[term] = parts
+        if all(part.atom.number < term.number for part in parts):  # or replacing would not end
+            self._found[term] = parts
 
     def equal(self, left: Value, right: Value) -> Theory:
         """Both at the points that they have in common; rejected where they are not shown to be the same number."""
