@@ -15,6 +15,7 @@ from shardproof.validator.check.run import Run
 from shardproof.validator.check.terms import Kind, Term, Terms
 from shardproof.validator.ops.monoid import Monoid
 from shardproof.validator.ops.values import Piece
+from shardproof.validator.read.attributes import Comparison
 from shardproof.validator.read.ir import DType
 from shardproof.validator.relation.build import Builder
 from shardproof.validator.relation.mesh import NO_DEVICES
@@ -146,6 +147,7 @@ LAWS: dict[str, Any] = {
     ),
     "exp(-inf - x) = 0": lambda w: (w.apply("exponential", w.apply("subtract", w.bottom, w.x)), w.number(0)),
     "convert": lambda w: (w.apply("convert", w.x), w.x),
+    "a maximum is attained": lambda w: (over_maxima(w), w.x),
     "x over a positive sum": lambda w: (
         w.apply("multiply", w.apply("divide", w.x, root(w)), root(w)),
         w.x,
@@ -253,9 +255,20 @@ NO_LAWS: dict[str, Any] = {
         w.apply("convert", w.part(w.apply("add", *[integer(w)] * 2, dtype=DType.I32), 1)),
         w.apply("multiply", w.number(2), w.apply("convert", integer(w))),
     ),
+    "a maximum of more elements": lambda w: (over_maxima(w, "j > 0"), w.x),
+    "less than the maximum": lambda w: (over_maxima(w, direction=Comparison.LT), w.x),
     "a dense constant": lambda w: (w.apply("subtract", *[array(w)] * 2), w.number(0)),
     "a carried value": lambda w: (w.apply("subtract", *[carried(w)] * 2), w.number(0)),
 }
+
+
+def over_maxima(w: Words, where: str = "true", direction: Comparison = Comparison.EQ) -> Term:
+    """The elements of x by how many of these elements are as large as its largest."""
+    top = w.sum(w.x, f"{{[] -> [j] : 0 <= j < {N}}}", Monoid.MAX)
+    w.terms.meanings["stablehlo.compare"] = {"comparison_direction": direction}
+    is_top = w.apply("compare", w.x, w.part(top, 1), dtype=DType.I1)
+    count = w.sum(w.apply("convert", is_top), f"{{[] -> [j] : 0 <= j < {N} and {where}}}")
+    return w.apply("multiply", w.apply("divide", w.x, w.part(count, 1)), w.part(count, 1))
 
 
 def integer(w: Words) -> Term:

@@ -159,7 +159,7 @@ def test_definitions_in_place_of_terms_change_nothing(seed: int) -> None:
     numbers, arity = Numbers(words, seed), chance.randrange(2)
     term = wide(words, made(words, chance, 4, arity), arity)
     whole = words.part(term, arity)
-    side: Sequence[Piece] = list(words.reals._read(whole.atom, whole.rel))  # pyright: ignore[reportPrivateUsage]
+    side = tuple(words.reals._read(whole.atom, whole.rel))  # pyright: ignore[reportPrivateUsage]
     wanted = [numbers.side(side, point) for point in points(arity)]
     assert wanted == pytest.approx([numbers.term(term, point) for point in points(arity)])
     for _ in range(30):

@@ -12,6 +12,7 @@ from functools import reduce
 from typing import Any
 
 from ...ops.monoid import Monoid
+from ...read.attributes import Comparison
 from ...relation.objects import Dom, Rel
 from ..terms import Kind, Term, is_guarded, sum_of
 
@@ -116,7 +117,7 @@ class Numbers:
             case Kind.CARRIED:
                 return bool(self._carried(term)) or not term.dtype.is_float
             case Kind.ARRAY:
-                return not term.dtype.is_float
+                return term in self.run.terms.finite or not term.dtype.is_float
             case Kind.APPLY if is_guarded(term.parts) or not self._is_defined(term, indices):
                 return False
             case Kind.APPLY if proper or monoid in _NEUTRAL or name in _TOTAL or not term.dtype.is_float:
@@ -164,7 +165,27 @@ class Numbers:
         if monoid is not Monoid.ADD or any(part.coefficient <= 0 for part in summed) or not all(signs):
             return 2 if name == "stablehlo.rsqrt" else 0
         # a sum of what is not negative is positive where it has a summand that is
-        return 2 if self.covers([read for sign, read in zip(signs, reads, strict=True) if sign > 1], indices) else 1
+        positive = [read for sign, read in zip(signs, reads, strict=True) if sign > 1]
+        return 2 if self.covers(positive, indices) or self._counts_maxima(term, indices) else 1
+
+    def _counts_maxima(self, term: Term, indices: Dom) -> bool:
+        """Lemma *attained maximum*: whether all that a maximum is taken over is compared with it and counted."""
+        rels, (part, *more) = self.rels, term.parts
+        test = (part.atom.parts or (part,))[0]
+        equal = self.run.terms.meanings.get(test.atom.key) == {"comparison_direction": Comparison.EQ}
+        if more or name_of(part.atom) != "stablehlo.convert" or name_of(test.atom) != "stablehlo.compare" or not equal:
+            return False
+        counted = rels.compose(rels.restrict(part.rel, indices), test.rel)
+        for element, greatest in (test.atom.parts, test.atom.parts[::-1]):
+            monoid, over = sum_of(greatest.atom) or (None, ())
+            maximum = rels.compose(counted, greatest.rel)
+            if monoid not in _NEUTRAL or len(over) != 1 or over[0].atom is not element.atom:
+                continue
+            wanted = rels.pair(rels.compose(maximum, over[0].rel), maximum)
+            missing = rels.minus(wanted, rels.compose(counted, rels.pair(element.rel, greatest.rel)))
+            if rels.single_valued(maximum) and rels.set_subset(indices, rels.domain(wanted)) and rels.empty(missing):
+                return True
+        return False
 
     def _sign_of_number(self, term: Term, indices: Dom) -> int:
         if term.kind is Kind.INTEGER:

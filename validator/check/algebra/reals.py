@@ -92,7 +92,26 @@ class Reals:
                     if role == "" and other is term and power < 0 and self.rels.single_valued(rel):
                         self._require([(role, term, power)], rel)
                         return [self._multiplied(side, (role, term, -power), rel) for side in sides]
-        raise reason or Rejection("other numbers")
+        if not any(self._unified(p, q) for p in sides[0] for q in sides[1]):
+            raise reason or Rejection("other numbers")
+        return list(sides)
+
+    def _unified(self, mine: Piece, other: Piece) -> bool:
+        """Whether two sums that are divided by are the same, as products that differ in nothing else tell of them."""
+        graphs = []
+        for piece, theirs in ((mine, other), (other, mine)):
+            own = [place for place, factor in enumerate(piece.atom) if factor not in theirs.atom]
+            role, term, power = piece.atom[own[0]] if len(own) == 1 else ("", None, _ONE)
+            if term is None or role or power > 0:
+                return False
+            rel = self._blocks(piece, [*(k for k in range(len(piece.atom)) if k != own[0]), own[0]])
+            graphs.append((term, self.rels.into_domain(rel, rel.arity_out - term.arity)))
+        (first, one), (second, two) = sorted(graphs, key=lambda graph: graph[0].number)
+        match = self.rels.compose(self.rels.reverse(two), one)
+        if first.number == second.number or second in self._found or not self.rels.single_valued(match):
+            return False
+        self.shown(second, [Piece(first, match)])
+        return True
 
     def _apart(self, left: Side, right: Side) -> list[Side]:
         """What each side has more of than the other one: of a product with one sign, as often as both have it."""
