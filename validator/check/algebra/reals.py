@@ -311,7 +311,7 @@ class Reals:
             parts = self._definition(role, term, power, self.rels.range(own))
             for part in parts:
                 through = self.rels.side_by_side(passing(self.rels, width), part.rel)
-                once = counted(self.rels, rel, through)
+                once = (rel, 1) if self.rels.injective(part.rel) else counted(self.rels, rel, through)
                 if once is None:
                     raise Rejection(f"elements of {term} are counted several times")
                 count = piece.coefficient * part.coefficient * once[1]
