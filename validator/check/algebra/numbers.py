@@ -130,7 +130,8 @@ class Numbers:
             case Kind.SUM:
                 return monoid in (Monoid.ADD, Monoid.MUL) or not term.dtype.is_float
             case Kind.VIEW:
-                return not is_guarded(term.parts) and self.covers(reads, indices)
+                # of elements under guards one is there, or it is no number
+                return (proper or not is_guarded(term.parts)) and self.covers(reads, indices)
             case _:
                 return False
 
