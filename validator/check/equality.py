@@ -22,8 +22,7 @@ from .values import Calculus
 
 Side = dict[tuple[Term, int], Rel]
 
-MAX_STEPS = 400
-"""Definitions put in place for one equality."""
+MAX_STEPS = 400  # definitions put in place for one equality
 
 
 def equal(run: Calculus, left: Value, right: Value, domain: Dom) -> Theory:

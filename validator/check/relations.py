@@ -11,8 +11,7 @@ from ..relation.objects import Dom, Rel
 from ..relation.questions import bounds, constant_range, counts_once
 from .errors import Rejection
 
-MAX_OPERATIONS = 5_000_000
-"""isl's own budget for one call: a certificate that needs more is rejected."""
+MAX_OPERATIONS = 5_000_000  # isl's own budget for one call: a certificate that needs more is rejected
 
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
 

@@ -55,8 +55,7 @@ class Run(Calculus):
     is_original: bool
     num_partitions: int
     inner: Builder | None = None
-    reals: Any = None
-    """The laws of the real numbers, for a certificate that may use them."""
+    reals: Any = None  # the laws of the real numbers, for a certificate that may use them
     inside: bool = False
     conditional: bool = False
     env: dict[int, Any] = field(default_factory=dict)
