@@ -468,3 +468,24 @@ def test_an_equality_does_not_carry_over_to_another_program(name: str):
             _, wrong = read_pair(texts[0].encode(), texts[1].encode(), names=("before", "after"))
             with pytest.raises(Rejection):
                 check(sealed(text.replace(digest(right), digest(wrong))).encode(), "certificate", before, wrong)
+
+
+def test_a_proof_that_is_not_found_in_time_is_no_certificate(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("shardproof.validator.certify.instances.MAX_SECONDS", -1.0)
+    kind, before, after, devices, _ = PROGRAMS["negated twice"]
+    report = validate_modules(program(kind, before, 1), program(kind, after, devices), certificate=True)
+    assert report.verdict is Verdict.PROVED
+    assert report.certificate is None
+    said = "no certificate: an equality of the e-graph, for which no instances of rules are found"
+    assert any(note.text.startswith(said) for note in report.notes)
+
+
+def test_where_isl_gives_up_there_is_no_certificate(monkeypatch: pytest.MonkeyPatch):
+    def give_up(self: Search, goal: object, stop: float) -> bool:
+        raise Rejection("isl gives up on 'compose'")
+
+    monkeypatch.setattr(Search, "saturate", give_up)
+    kind, before, after, devices, _ = PROGRAMS["negated twice"]
+    report = validate_modules(program(kind, before, 1), program(kind, after, devices), certificate=True)
+    assert report.verdict is Verdict.PROVED
+    assert any("isl gives up on 'compose'" in note.text for note in report.notes)

@@ -62,7 +62,6 @@ class Proofs:
 
     lines: Lines
     run: Any = field(init=False)
-    seconds: float = 0.0
     _numbers: dict[Term, int] = field(default_factory=dict)
     _relations: dict[Rel, int] = field(default_factory=dict)
 
@@ -80,7 +79,7 @@ class Proofs:
     def proof(self, said: Said) -> tuple[list[int], list[Said]]:
         """Numbers of the terms whose definitions are needed, and instances of rules, as the certificate tells them.
 
-        Raises `InexpressibleError` where none are found in time.
+        Raises `InexpressibleError` where none are found in time, and `Rejection` where isl gives up.
         """
         tables, theory = self.run.tables, Theory(said["theory"])
         for text in self.lines.relations[len(tables.relations) :]:
@@ -157,13 +156,13 @@ def _shrunk(
 
     def holds(opened: Sequence[Term], instances: Sequence[Instance]) -> bool:
         ground = Search(run, theory, opened)
-        goal = ground.goal(term, parts)
         try:
+            goal = ground.goal(term, parts)
             for each in instances:
                 ground.apply(each.rule, each.at, ground.named(each.bound))
+            ground.close()
         except Rejection:
             return False
-        ground.close()
         return ground.meets(goal)
 
     opened, instances = list(search.opened), list(search.instances)
@@ -379,7 +378,7 @@ class Search(Ground):
     def _spelled(self, symbol: str) -> str:
         """The key of an op by the symbol that rules have for it."""
         if symbol.startswith("compare."):
-            return next(key for key in self.run.terms.meanings if self.symbol(key) == symbol)
+            return next((key for key in self.run.terms.meanings if self.symbol(key) == symbol), symbol)
         bare = f"stablehlo.{symbol}"
         return bare if self.symbol(bare) == symbol else symbol
 
