@@ -207,9 +207,9 @@ def _ran_alone(made: RandomProgram, spec: Program, inputs: list[Any]) -> str:
     for values in inputs:
         try:
             wanted = [result[0] for result in Machine(1, Native()).run(spec, [value[None] for value in values])]
-        except EvaluationError:
-            return ""
-        found = [np.asarray(one) for one in jax.tree.leaves(jax.jit(function)(*values))]
+            found = [np.asarray(one) for one in jax.tree.leaves(jax.jit(function)(*values))]
+        except (EvaluationError, ValueError):
+            return ""  # a constraint that does not divide a result is an error to JAX 0.12 where nothing else shards it
         if not all(_near(got, np.asarray(want)) for got, want in zip(found, wanted, strict=True)):
             return "XLA on one device"
         told = _interpreted(text, values) if text else None
