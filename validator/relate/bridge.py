@@ -367,7 +367,9 @@ class _Graph:
             rel = self._store.restrict(self._store.rel(f"{{[{source}] -> [{target}]}}"), space)
         if not self._store.set_subset(self._store.range(rel), self.space(operand)):
             return None
-        return self._algebra.keep(rel, self.space(operand)), term
+        read = self._algebra.keep(rel, self.space(operand))
+        # the same points may be two sets to isl's plain comparison, which are two spaces to the e-graph
+        return None if self.space(operand) is not space and self._algebra.is_identity(read) else (read, term)
 
     def written_out(self, atom: Atom, rel: Rel, space: Dom) -> int | None:
         """The term of a chain that is read through a relation, told to be the same chain of what it combines, each
@@ -412,9 +414,10 @@ class _Graph:
             return term if self.space(other) is space else None
         if not self._store.set_subset(self._store.range(match), self.space(other)):
             return None
-        return self.terms.view(
-            self._algebra.keep(match, self.space(other)), term, self._type(other.dtype, space.number)
-        )
+        read = self._algebra.keep(match, self.space(other))
+        if self.space(other) is not space and self._algebra.is_identity(read):
+            return None
+        return self.terms.view(read, term, self._type(other.dtype, space.number))
 
 
 class _Algebra:
