@@ -119,7 +119,7 @@ def test_an_aide_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch):
 def test_bytecode_that_mlir_reads_for_ever(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(aide, "_SECONDS", 2)
     with pytest.raises(ReadError, match="does not come to an end"):
-        read_program((DATA / "endless.mlirbc").read_bytes())
+        read_program((DATA.parent / "damaged" / "endless.mlirbc").read_bytes())
 
 
 def test_a_larger_input_has_more_time(monkeypatch: pytest.MonkeyPatch):
