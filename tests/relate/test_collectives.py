@@ -65,4 +65,4 @@ def test_a_sum_over_devices_of_which_one_holds_something_else() -> None:
         for choices in ("%t, %s", "%s, %t")
     ]
     assert validate_modules(programs[0], programs[0]).verdict is Verdict.PROVED
-    assert validate_modules(*programs).verdict is Verdict.REFUTED
+    assert validate_modules(programs[0], programs[1]).verdict is Verdict.REFUTED
