@@ -76,6 +76,19 @@ _BINARY = {
 }
 
 
+TOTAL_OVER_REALS = frozenset(
+    [f"stablehlo.{name}" for name in (
+        "abs", "add", "atan2", "cbrt", "ceil", "clamp", "convert", "cosine", "exponential", "exponential_minus_one",
+        "floor", "logistic", "maximum", "minimum", "multiply", "negate", "reduce_precision", "round_nearest_afz",
+        "round_nearest_even", "select", "sign", "sine", "subtract", "tanh",
+    )] + [f"chlo.{name}" for name in ("asinh", "cosh", "erf", "erfc", "sinh")]
+)  # fmt: skip
+"""Ops that give a real number for all real operands."""
+
+OF_POSITIVE = frozenset({"stablehlo.log", "stablehlo.rsqrt", "stablehlo.sqrt"})
+"""Ops that give one for positive operands."""
+
+
 def _local_name(op: Op) -> str:
     return op.name.partition(".")[2]
 

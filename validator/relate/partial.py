@@ -1,27 +1,16 @@
-"""Which ops give a real number for all real operands, and what lifted terms read."""
+"""Which terms give a real number for all real operands, and what they depend on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ..ops.elementwise import TOTAL_OVER_REALS
 from ..relation.store import Rel
 from .atoms import Atom, AtomKind, name_of, reads_of
 from .signs import is_positive_number
 
-TOTAL = frozenset(
-    [f"stablehlo.{name}" for name in (
-        "abs", "add", "atan2", "cbrt", "ceil", "clamp", "convert", "cosine", "exponential", "exponential_minus_one",
-        "floor", "logistic", "maximum", "minimum", "multiply", "negate", "reduce_precision", "round_nearest_afz",
-        "round_nearest_even", "select", "sign", "sine", "subtract", "tanh",
-    )] + [f"chlo.{name}" for name in ("asinh", "cosh", "erf", "erfc", "sinh")]
-)  # fmt: skip
-"""Ops that give a real number for all real operands."""
-
 CHOICES = frozenset({"stablehlo.select", "stablehlo.if", "stablehlo.case"})
 """Ops of which a result may not depend on some operands, whatever these are."""
-
-OF_POSITIVE = frozenset({"stablehlo.log", "stablehlo.rsqrt", "stablehlo.sqrt"})
-"""Ops that give one for positive operands."""
 
 
 def always_read(atom: Atom) -> list[tuple[Atom, Rel | None]]:
@@ -32,7 +21,7 @@ def always_read(atom: Atom) -> list[tuple[Atom, Rel | None]]:
 def is_total(atom: Atom) -> bool:
     """Whether the op of a lifted term gives a real number for all real operands."""
     name = name_of(atom)
-    return name in TOTAL or (name == "stablehlo.divide" and is_positive_number(atom.operands[1]))
+    return name in TOTAL_OVER_REALS or (name == "stablehlo.divide" and is_positive_number(atom.operands[1]))
 
 
 def stand_in(atom: Atom) -> int:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from ..ops.elementwise import OF_POSITIVE
 from ..ops.monoid import Monoid
 from ..read.ir import DType
 from ..relation.store import Dom, Rel, RelationLimitError
@@ -25,7 +26,7 @@ from .atoms import Atom, AtomKind, name_of, reads_of
 from .context import Context, Definition
 from .forms import Form, NoFormError, factors_of, matched, restricted
 from .needed import needed
-from .partial import CHOICES, OF_POSITIVE, is_total, not_total, stand_in
+from .partial import CHOICES, is_total, not_total, stand_in
 from .polynomials import MAX_PIECES, Polynomials
 from .signs import Signs
 from .spaces import Spaces

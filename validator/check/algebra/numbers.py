@@ -11,21 +11,12 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import Any
 
+from ...ops.elementwise import OF_POSITIVE, TOTAL_OVER_REALS
 from ...ops.monoid import Monoid
 from ...read.attributes import Comparison
 from ...relation.objects import Dom, Rel
 from ..terms import Kind, Term, is_guarded, sum_of
 
-_TOTAL = frozenset(
-    [f"stablehlo.{name}" for name in (
-        "abs", "add", "atan2", "cbrt", "ceil", "clamp", "convert", "cosine", "exponential", "exponential_minus_one",
-        "floor", "logistic", "maximum", "minimum", "multiply", "negate", "reduce_precision", "round_nearest_afz",
-        "round_nearest_even", "select", "sign", "sine", "subtract", "tanh",
-    )] + [f"chlo.{name}" for name in ("asinh", "cosh", "erf", "erfc", "sinh")]
-)  # fmt: skip
-"""Ops that give a real number for all real operands."""
-
-_OF_POSITIVE = ("stablehlo.log", "stablehlo.rsqrt", "stablehlo.sqrt")
 _LINEAR = ("stablehlo.add", "stablehlo.subtract", "stablehlo.convert")
 
 _NEUTRAL: dict[Monoid | None, float] = {Monoid.MAX: -math.inf, Monoid.MIN: math.inf}
@@ -120,10 +111,10 @@ class Numbers:
                 return term in self.run.terms.finite or not term.dtype.is_float
             case Kind.APPLY if is_guarded(term.parts) or not self._is_defined(term, indices):
                 return False
-            case Kind.APPLY if proper or monoid in _NEUTRAL or name in _TOTAL or not term.dtype.is_float:
+            case Kind.APPLY if proper or monoid in _NEUTRAL or name in TOTAL_OVER_REALS or not term.dtype.is_float:
                 return bool(reads) or not term.parts
             case Kind.APPLY:
-                place = {"stablehlo.divide": 1, **dict.fromkeys(_OF_POSITIVE, 0)}.get(name)
+                place = {"stablehlo.divide": 1, **dict.fromkeys(OF_POSITIVE, 0)}.get(name)
                 return place is not None and self.sign(reads[place][0], self.rels.image(indices, reads[place][1])) > 1
             case Kind.SUM if monoid in _NEUTRAL:
                 return not is_guarded(term.parts) and self.covers(reads, indices)
