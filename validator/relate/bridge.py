@@ -365,11 +365,17 @@ class _Graph:
             source = ",".join(names("x", space.arity))
             target = ",".join(names("x", operand.arity)) if operand.arity else ""
             rel = self._store.restrict(self._store.rel(f"{{[{source}] -> [{target}]}}"), space)
-        if not self._store.set_subset(self._store.range(rel), self.space(operand)):
+        read = self._reading(operand, rel, space)
+        return None if read is None else (read, term)
+
+    def _reading(self, atom: Atom, rel: Rel, space: Dom) -> int | None:
+        """The e-graph's number of a relation that leads from a space to an atom's; None if not wholly to that."""
+        target = self.space(atom)
+        if not self._store.set_subset(self._store.range(rel), target):
             return None
-        read = self._algebra.keep(rel, self.space(operand))
+        number = self._algebra.keep(rel, target)
         # the same points may be two sets to isl's plain comparison, which are two spaces to the e-graph
-        return None if self.space(operand) is not space and self._algebra.is_identity(read) else (read, term)
+        return None if target is not space and self._algebra.is_identity(number) else number
 
     def written_out(self, atom: Atom, rel: Rel, space: Dom) -> int | None:
         """The term of a chain that is read through a relation, told to be the same chain of what it combines, each
@@ -412,12 +418,8 @@ class _Graph:
         term = self.term(other)
         if match is None:
             return term if self.space(other) is space else None
-        if not self._store.set_subset(self._store.range(match), self.space(other)):
-            return None
-        read = self._algebra.keep(match, self.space(other))
-        if self.space(other) is not space and self._algebra.is_identity(read):
-            return None
-        return self.terms.view(read, term, self._type(other.dtype, space.number))
+        read = self._reading(other, match, space)
+        return None if read is None else self.terms.view(read, term, self._type(other.dtype, space.number))
 
 
 class _Algebra:
