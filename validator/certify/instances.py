@@ -126,12 +126,10 @@ class Proofs:
                 "kind": term.kind.value,
                 "type": term.dtype.value,
                 "arity": term.arity,
-                "key": term.monoid.value if term.monoid is not None else str(term.key or ""),
+                "key": term.monoid.value if term.monoid is not None else "" if term.key == () else str(term.key),
                 "parts": [number for part in parts for number in part],
                 "levels": term.levels,
             }
-            if term.kind is Kind.NUMBER:
-                line["key"] = str(term.key)
             self._numbers[term] = self.lines.add_term(line)
             self.run.tables.made.append(term)
         return self._numbers[term]
@@ -194,13 +192,6 @@ class Search(Ground):
         self.made: dict[int, Piece] = {}
         self._members: dict[int, list[tuple[tuple[Any, ...], tuple[int, ...], int]]] = {}
 
-    def goal(self, term: Term, parts: Sequence[Piece]) -> list[tuple[int, int]]:
-        rels = self.rels
-        return [(self.read(term, rels.identity_on(rels.domain(p.rel))), self.read(p.atom, p.rel)) for p in parts]
-
-    def meets(self, goal: Sequence[tuple[int, int]]) -> bool:
-        return all(self.root(first) == self.root(second) for first, second in goal)
-
     def read(self, term: Term, rel: Rel) -> int:
         number = super().read(term, rel)
         self.made.setdefault(number, Piece(term, rel))
@@ -252,9 +243,9 @@ class Search(Ground):
     def _matches(self, rule: Rule) -> Iterator[tuple[Rule, Rel, dict[str, Any]]]:
         left = rule.patterns[0]
         self._members = {}
-        for (head, of), number in list(zip(self.keys, range(len(self.keys)), strict=True)):
+        for number, (head, of) in list(enumerate(self.keys)):
             self._members.setdefault(self.root(number), []).append((head, of, number))
-        for (head, of), number in list(zip(self.keys, range(len(self.keys)), strict=True)):
+        for number, (head, of) in list(enumerate(self.keys)):
             at, inner = self.rels.identity_on(head[1]), number
             if head[2] == "view":
                 at, inner = head[3], of[0]

@@ -47,11 +47,10 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Terms that one term is at its indices (None: all of them, one to one), each where its relation holds, and why."""
+    """Terms that one term is at its indices (None: all of them, one to one), each where its relation holds."""
 
     parts: tuple[tuple[Atom, Rel | None], ...]
     theory: Theory
-    lemma: str
 
 
 @dataclass(slots=True)

@@ -98,14 +98,14 @@ def _meeting(walk: Walk, atom: Atom) -> Meeting | None:
         elif found := bridge.find(walk, atom, lambda term: reals is not None and reals.is_real(walk, term)):
             other, match, theory = found
             walk.context.used("e-graph")
-            return Meeting(((other, match),), theory, "e-graph")
+            return Meeting(((other, match),), theory)
     if reals is None or atom.kind not in (AtomKind.LIFT, AtomKind.NAMED):
         return None
     parts = reals.find(walk, atom)
     if parts is None:
         return None
     walk.context.used("sums of products")
-    return Meeting(tuple((part.atom, part.rel) for part in parts), Theory.REAL, "sums of products")
+    return Meeting(tuple((part.atom, part.rel) for part in parts), Theory.REAL)
 
 
 def find(

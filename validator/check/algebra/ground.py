@@ -30,8 +30,7 @@ def shown_by_rules(run: Any, term: Term, parts: Sequence[Piece], theory: Theory,
     if theory is Theory.REAL:
         raise Rejection("that terms are real numbers is not checked")
     tables, ground = run.tables, Ground(run, theory, map(run.tables.term, fact.said["opened"]))
-    points = [run.rels.identity_on(run.rels.domain(part.rel)) for part in parts]
-    pairs = [(ground.read(term, at), ground.read(p.atom, p.rel)) for at, p in zip(points, parts, strict=True)]
+    goal = ground.goal(term, parts)
     told = {
         Sort.TERM: lambda number, rel: tables.pieces([number, rel, 1])[0],
         Sort.RELATION: tables.relation,
@@ -42,7 +41,7 @@ def shown_by_rules(run: Any, term: Term, parts: Sequence[Piece], theory: Theory,
         bound = {name: told.get(sorts(rule)[name], str)(*what) for name, *what in said["bound"]}
         ground.apply(rule, tables.relation(said["at"]), bound)
     ground.close()
-    if any(ground.root(first) != ground.root(second) for first, second in pairs):
+    if not ground.meets(goal):
         raise Rejection(f"{term} is not shown to be what it is said to be")
 
 
@@ -111,6 +110,14 @@ class Ground:
         if (term, rel) not in self._read:
             self._read[term, rel] = self._node(term, rel)
         return self._read[term, rel]
+
+    def goal(self, term: Term, parts: Sequence[Piece]) -> list[tuple[int, int]]:
+        """Nodes that have to be equal for a term to be each part wherever that is read."""
+        points = [self.rels.identity_on(self.rels.domain(part.rel)) for part in parts]
+        return [(self.read(term, at), self.read(part.atom, part.rel)) for at, part in zip(points, parts, strict=True)]
+
+    def meets(self, goal: Iterable[tuple[int, int]]) -> bool:
+        return all(self.root(first) == self.root(second) for first, second in goal)
 
     def _node(self, term: Term, rel: Rel) -> int:
         rels, points, parts, dtype = self.rels, self.rels.domain(rel), term.parts, self.constants.dtype_name(term.dtype)
