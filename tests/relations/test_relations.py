@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import islpy as isl
+import jax
 import numpy as np
 import pytest
 from hypothesis import given as drawn
@@ -186,17 +187,23 @@ def test_misuse_is_refused_with_its_place(entry: str, message: str):
         (OWN_MESH.replace('"x"', '"y"'), "r.mlir:1:1: mesh axis names repeat"),
         (OWN_MESH.replace("i64: 2", "i32: 2"), "r.mlir:1:1: 'sizes' is no 'array<i64: …>'"),
         ('"shardproof.relations"() {results = 3} : () -> ()', "r.mlir:1:1: results: '3 : i64' is no list"),
-        # MLIR reads it, and writes it with a number that it does not read
-        (
-            '"shardproof.relations"() {results = [affine_set<(i) : (i - 1 >= 9223372036854775807)>]} : () -> ()',
-            "r.mlir: constant too large",
-        ),
     ],
 )
 def test_files_that_are_no_relation_files(text: str, message: str):
     program = _program(["8xi32"], ["1xi32"])
     with pytest.raises(ReadError) as error:
         read_relations(text, "r.mlir", program, program)
+    assert str(error.value).startswith(message)
+
+
+def test_numbers_that_mlir_writes_and_does_not_read():
+    """That of jaxlib 0.10 does not, later ones do."""
+    text = '"shardproof.relations"() {results = [affine_set<(i) : (i - 1 >= 9223372036854775807)>]} : () -> ()'
+    program = _program(["8xi32"], ["1xi32"])
+    with pytest.raises(ReadError) as error:
+        read_relations(text, "r.mlir", program, program)
+    old = jax.__version__.startswith("0.10.")
+    message = "r.mlir: constant too large" if old else "r.mlir:1:1: results[0]: unknown relation 'affine_set<"
     assert str(error.value).startswith(message)
 
 
