@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..ops.control_relation import counter_range, varying
+from ..ops.control_relation import counter_range, devices_of, leaves_its_device, varying
 from ..ops.record import Theory, strongest
 from ..ops.values import Piece, Value
 from ..read.ir import Op
+from ..relation.build import constant
 from ..relation.objects import Rel
 from .equality import equal
 from .errors import Rejection
@@ -66,14 +67,13 @@ def _specified(run: Run, op: Op, initial: list[Value], chosen: Sequence[Rel]) ->
             piece = Piece(_term(run, number, part, k, whole), choice)
             values[k] = Value(initial[k].type, (piece,), points)
     condition = run.view(run.block(op.regions[0], 0, arguments)[0])
-    singles = {k: p.atom for k in carried for p in arguments[k].pieces if rels.set_single(rels.range(p.rel))}
-    scalars = {k: atom for k, atom in singles.items() if not initial[k].type.rank}
+    singles = ((k, p.atom) for k in carried for p in arguments[k].pieces if rels.set_single(rels.range(p.rel)))
+    scalars = {k: atom for k, atom in singles if not initial[k].type.rank}
     counters = dict(filter(None, [counter_range(run, op, scalars, initial, condition)]))
     with run.bounded(counters):
         body = run.block(op.regions[1], 1, arguments)
     for k, choice in zip(carried, choices, strict=True) if chosen else ():
-        lead = run.leading_map(choice.arity_in, condition.domain.arity)
-        devices = rels.compose(rels.compose(rels.reverse(lead), choice), lead)
+        devices = devices_of(run, choice, condition.domain.arity)
         theories += [_through(run, v, v, rel) for v, rel in ((run.known(body[k]), choice), (condition, devices))]
     given = tuple(run.known(body[k]) for k in carried)
     run.loops[number] = Loop(carried, choices, tuple(initial), condition, given, counters)
@@ -81,15 +81,12 @@ def _specified(run: Run, op: Op, initial: list[Value], chosen: Sequence[Rel]) ->
 
 
 def _paired(run: Run, op: Op, initial: list[Value], pair: int, relations: Sequence[Rel]) -> list[Any]:
-    """By induction: what the relations say at the start of an iteration, they say at its end, and at the start."""
+    """By induction: what relations say at the start, they say of every iteration, if devices they join go on alike."""
     carried, rels = varying(op), run.rels
     loop = run.loops[pair] if 0 <= pair < len(run.loops) else None
-    if loop is None:
-        raise Rejection("there is no such loop before")
-    if len(loop.carried) != len(carried) or len(relations) != len(carried):
-        raise Rejection("the loops do not carry as many values")
-    arguments, results = list(initial), list(initial)
-    theories: list[Theory] = []
+    if loop is None or not len(loop.carried) == len(relations) == len(carried):
+        raise Rejection("there is no such loop before, or it carries another number of values")
+    arguments, results, theories = list(initial), list(initial), list[Theory]()
     for k, theirs, rel, choice in zip(carried, loop.carried, relations, loop.choices, strict=True):
         known = loop.initial[theirs]
         if (
@@ -106,6 +103,9 @@ def _paired(run: Run, op: Op, initial: list[Value], pair: int, relations: Sequen
     test = run.known(run.block(op.regions[0], 0, arguments)[0])
     same = run.builder.identity(()) if loop.condition.domain.arity else run.builder.local_identity(())
     theories.append(_through(run, loop.condition, test, same))
+    if any(leaves_its_device(run, rel, loop.condition.domain.arity) for rel in relations):
+        one = constant(rels, loop.condition.domain, *[0] * loop.condition.domain.arity)
+        theories.append(_through(run, loop.condition, loop.condition, one))
     with run.bounded(loop.counters):
         body = run.block(op.regions[1], 1, arguments)
     for k, theirs, rel in zip(carried, loop.body, relations, strict=True):

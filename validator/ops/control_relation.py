@@ -12,6 +12,7 @@ from typing import Any
 from ..read.attributes import Comparison
 from ..read.ir import Op, TensorType
 from ..relation.layout import regions
+from ..relation.objects import Rel
 from .devices import EXCHANGES
 from .engine import Engine, Function
 from .manual_relation import relate_manual_computation
@@ -64,6 +65,19 @@ def varying(op: Op) -> tuple[int, ...]:
     """Positions of carried values that the body does not simply hand on."""
     body = op.regions[1]
     return tuple(k for k, (a, r) in enumerate(zip(body.arguments, body.results, strict=True)) if a.number != r.number)
+
+
+def devices_of(engine: Engine, rel: Rel, count: int) -> Rel:
+    """From which devices a relation between points leads to which, of `count` coordinates each."""
+    into, out = (engine.leading_map(arity, count) for arity in (rel.arity_in, rel.arity_out))
+    return engine.store.compose(engine.store.compose(engine.store.reverse(into), rel), out)
+
+
+def leaves_its_device(engine: Engine, rel: Rel, count: int) -> bool:
+    """Whether a relation between points leads from some device to another one."""
+    devices = devices_of(engine, rel, count)
+    own = engine.store.identity_on(engine.store.domain(devices))
+    return not engine.store.empty(engine.store.minus(devices, own))
 
 
 def counter_range(

@@ -3,7 +3,8 @@
 Lemma *loop induction*: let the original's loop carry u_1 … u_n and the device's loop v_1 … v_n. If v_k = u_k read
 through H_k holds for the initial values, and from v_k = u_k through H_k at the start of an iteration it follows that
 the conditions are equal on every device and that it holds at the end, then both loops run equally often and it holds
-for the results. H_k is a guess (from shardings, from the initial values, or replicated); the three checks prove.
+for the results. Where H_k leads to another device of the original's, its devices have to go on alike, too.
+H_k is a guess (from shardings, from the initial values, or replicated); the checks prove.
 A loop that only the partitioned program has is unrolled if its trips are known.
 Theory: exact, plus what the checks need.
 """
@@ -14,10 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..ops.control_relation import counter_range, varying
+from ..ops.control_relation import counter_range, leaves_its_device, varying
 from ..ops.manual_relation import is_inside, lifted
 from ..ops.record import Theory
 from ..read.ir import Op, TensorType
+from ..relation.build import constant
 from ..relation.layout import layout, regions
 from ..relation.store import Rel
 from .atoms import Atom, AtomKind
@@ -326,6 +328,20 @@ def _same_point(walk: Walk, original: Atom | Val, shape: tuple[int, ...]) -> Rel
     return walk.builder.identity(shape) if arity > len(shape) else walk.builder.local_identity(shape)
 
 
+def _go_on_alike(walk: Walk, loop: Loop, rels: Sequence[Rel]) -> Theory | None:
+    """The theory in which a device's loop and that of the device whose values it holds run equally often.
+
+    Where values are those of the same device (or of no device), equal conditions say so; where they are another's, all
+    of the original's devices have to go on alike. None where that is not known.
+    """
+    count = loop.condition.domain.arity
+    if not any(leaves_its_device(walk, rel, count) for rel in rels):
+        return Theory.EXACT
+    one = constant(walk.store, loop.condition.domain, *[0] * count)
+    compared = compare_values(walk, loop.condition, loop.condition, one)
+    return compared.theory if compared.proved else None
+
+
 def _check(
     walk: Walk,
     op: Op,
@@ -345,12 +361,13 @@ def _check(
     if not isinstance(condition, Val):
         return everywhere, Theory.EXACT
     tested = compare_values(walk, loop.condition, condition, _same_point(walk, loop.condition, ()))
-    if not tested.proved:
+    alike = _go_on_alike(walk, loop, rels)
+    if not tested.proved or alike is None:
         return everywhere, Theory.EXACT
     with walk.context.bounded(counters):
         body = _region(walk, op, 1, [_in_body(walk, value, counters) for value in arguments])
         failing: list[int] = []
-        theories = [tested.theory, *(initial[k].theory for k in carried)]
+        theories = [tested.theory, alike, *(initial[k].theory for k in carried)]
         for position, (k, rel) in enumerate(zip(carried, rels, strict=True)):
             value = body[k]
             result = compare_values(walk, loop.body[position], value, rel) if isinstance(value, Val) else None
