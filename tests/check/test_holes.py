@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Sequence
 
 import pytest
@@ -272,3 +273,62 @@ def test_a_relation_has_no_parameters():
     assert relations.rel("{[p] -> [p]}").arity_in == 1
     with pytest.raises(Rejection):
         relations.rel("[n] -> {[p] -> [n]}")
+
+
+@pytest.mark.parametrize(("dtype", "constant", "good", "bad"), [("i1", "true", 1, 5), ("f16", "2048.0", 2048, 2049)])
+def test_a_constant_is_a_value_of_its_type(dtype: str, constant: str, good: int, bad: int):
+    """What a type rounds is one number to the rules, which round, and another one where integers are compared."""
+    whole = Tensor((8,), "i32")
+    before = program(f"%out = stablehlo.constant dense<{bad}> : {whole}\n", [whole], whole, 1)
+    after = program(
+        f"%c = stablehlo.constant dense<{constant}> : tensor<8x{dtype}>\n"
+        f"%out = stablehlo.convert %c : (tensor<8x{dtype}>) -> {whole}\n",
+        [whole],
+        whole,
+        2,
+    )
+    assert differs(before, after)
+    tables = [
+        _relation("{ [d0, i0] -> [] : 0 <= d0 <= 1 and 0 <= i0 <= 7 }"),
+        _relation(f"{{ [d0, i0] -> [{bad}] : 0 <= d0 <= 1 and 0 <= i0 <= 7 }}"),
+        _relation("{ [] -> [] }"),
+        _term("number", dtype, 0, str(good)),
+        _term("number", dtype, 0, str(bad)),
+        _term("integer", dtype, 1),
+    ]
+    second = [
+        *_view(0, "stablehlo.constant", [0, 0, 1]),
+        _line("equal", by="rules", opened=[], parts=[1, 2, 1], term=0, theory="exact"),
+        _line("claim", of="result", position=0, monoid="view", pieces=[1, 0, 1]),
+        _line("step", position=1, op="stablehlo.convert"),
+        _line("claim", of="operand", position=0, monoid="view", pieces=[2, 1, 1]),
+    ]
+    _rejected(_certificate(before, after, tables, [], second, "exact"), before, after, "no value of its type")
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "key"), [("scalar", "i1", 5.0), ("scalar", "f16", 65536.0), ("number", "ui8", 256)]
+)
+def test_a_term_is_no_constant_beyond_its_type(kind: str, dtype: str, key: float):
+    text = struct.pack("<d", key).hex() if kind == "scalar" else str(key)
+    same = program("%out = stablehlo.negate %a0 : tensor<8xf32>", [EIGHT], EIGHT, 1)
+    forged = _certificate(same, same, [_term(kind, dtype, 0, text)], [], [], "exact").encode()
+    with pytest.raises(Rejection, match="no value of its type"):
+        check(forged, "certificate", same, same)
+
+
+def test_over_the_reals_a_divisor_is_no_zero_where_it_is_multiplied_by_too():
+    """x · (x / x) is x but for a zero."""
+    before = program(f"%out = stablehlo.reshape %a0 : ({EIGHT}) -> {EIGHT}", [EIGHT], EIGHT, 1)
+    after = program(
+        f"%d = stablehlo.divide %a0, %a0 : {EIGHT}\n%out = stablehlo.multiply %a0, %d : {EIGHT}\n", [EIGHT], EIGHT, 2
+    )
+    tables = [
+        _relation("{ [i0] -> [i0] : 0 <= i0 <= 7 }"),
+        _relation("{ [d0, i0] -> [i0] : 0 <= d0 <= 1 and 0 <= i0 <= 7 }"),
+        _term("parameter", "f32", 1, "0|8"),
+        _term("apply", "f32", 1, "stablehlo.divide", [0, 0, 1, 0, 0, 1]),
+        _term("apply", "f32", 1, "stablehlo.multiply", [0, 0, 1, 1, 0, 1]),
+    ]
+    second = [*_view(0, "stablehlo.divide", [1, 1, 1]), *_view(1, "stablehlo.multiply", [2, 1, 1])]
+    _rejected(_certificate(before, after, tables, [], second, "real"), before, after, "not shown to be other than zero")

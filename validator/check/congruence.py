@@ -6,7 +6,7 @@ read at the rows that are the same, element by element.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
@@ -24,8 +24,6 @@ from .equality import equal, spread
 from .errors import Rejection
 from .terms import Kind, Term
 from .values import Calculus
-
-Agree = Callable[..., Theory]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +99,7 @@ def _match(run: Calculus, piece: Piece, made: Applied) -> Rel:
     return match
 
 
-def _same(run: Calculus, made: Applied, term: Term, match: Rel, agree: Agree) -> Theory:
+def _same(run: Calculus, made: Applied, term: Term, match: Rel, agree: Any) -> Theory:
     """The operands at the term's index are those at hand, of a commutative function in either order."""
     rels, where = run.rels, run.rels.domain(match)
     nowhere = rels.set_minus(where, where)
@@ -122,7 +120,7 @@ def _same(run: Calculus, made: Applied, term: Term, match: Rel, agree: Agree) ->
     raise AssertionError
 
 
-def _congruent(run: Any, made: Applied, operands: Sequence[RowOperand], term: Term, match: Rel, agree: Agree) -> Theory:
+def _congruent(run: Any, made: Applied, operands: Sequence[RowOperand], term: Term, match: Rel, agree: Any) -> Theory:
     rels, theories = run.rels, []
     for operand, part in zip(operands, term.parts, strict=True) if not rels.empty(match) else ():
         have, where, read = operand.value, rels.domain(match), match

@@ -11,6 +11,7 @@ from ..read.certificates import Certificate, Fact, Said, Step
 from ..read.ir import DType
 from ..relation.build import passing
 from ..relation.objects import Rel
+from ..rules.constants import is_value
 from .errors import Rejection
 from .relations import Relations
 from .terms import Kind, Term, Terms, is_guarded
@@ -49,6 +50,8 @@ class Tables:
             key = tuple(int(part) if part.isdigit() else part for part in text.split("|"))
         if said["levels"] or (key == () and text):
             raise Rejection(f"a {kind.value} with a key or levels")
+        if kind in (Kind.NUMBER, Kind.SCALAR) and not is_value(key, dtype):
+            raise Rejection(f"a {kind.value} that is no value of its type")
         return self.terms.make(kind, dtype, arity, key, parts)
 
     def pieces(self, flat: Sequence[int]) -> tuple[Piece, ...]:

@@ -131,6 +131,5 @@ class Calculus(Engine):
     def array(self, type_: TensorType, array: np.ndarray) -> Value:
         digest = bytes_digest(array.shape, np.ascontiguousarray(array).tobytes())
         term = self.terms.make(Kind.ARRAY, type_.dtype, type_.rank, digest)
-        if np.issubdtype(array.dtype, np.floating) and np.isfinite(array).all():
-            self.terms.finite.add(term)
+        self.terms.finite |= {term} if np.issubdtype(array.dtype, np.floating) and np.isfinite(array).all() else set()
         return Value(type_, (Piece(term, self.builder.local_identity(type_.shape)),), self.points(type_))

@@ -16,6 +16,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ..ops.integers import exact_integers
 from ..ops.record import Theory
 from ..read.ir import DType
 
@@ -438,8 +439,25 @@ def _wrap(value: int, dtype: DType) -> int:
     return (value - low) % (1 << dtype.bits) + low
 
 
+def is_value(value: int | str, dtype: DType) -> bool:
+    """Whether an integer, or the bits of a float64 or a complex number in hexadecimal, is exactly a value of this type.
+
+    Bits of another length stand for NaN.
+    """
+    if isinstance(value, int):
+        if dtype.is_float or dtype.is_complex:
+            return abs(value) <= exact_integers(dtype)
+        return dtype.integer_range[0] <= value <= dtype.integer_range[1]
+    bits = bytes.fromhex(value)
+    if not dtype.is_float or len(bits) != 8:
+        return dtype.is_float or (dtype.is_complex and len(bits) == _NUMPY[dtype]().nbytes)
+    with np.errstate(all="ignore"):
+        number = float(np.frombuffer(bits, np.float64)[0])
+        return math.isnan(number) or float(_NUMPY[dtype](number)) == number
+
+
 def rational(value: Any, dtype: DType) -> Fraction | str:
-    """The simplest rational that rounds to a float constant of this type."""
+    """The simplest rational that rounds to a float constant of this type; a whole number is itself."""
     with np.errstate(all="ignore"):
         rounded = float(_NUMPY[dtype](value))
     if not math.isfinite(rounded):
@@ -447,6 +465,8 @@ def rational(value: Any, dtype: DType) -> Fraction | str:
     if rounded == 0:
         return Fraction(0)
     exact, limits = Fraction(rounded), ml_dtypes.finfo(_NUMPY[dtype])
+    if exact.denominator == 1:
+        return exact
     # Half the gap to the next value below in magnitude, which is the smaller one: safe on both sides.
     spacing = Fraction(2) ** (math.frexp(rounded)[1] - 1 - int(limits.nmant))
     least = max(spacing, Fraction(float(limits.smallest_subnormal)))

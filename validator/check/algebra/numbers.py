@@ -109,6 +109,8 @@ class Numbers:
                 return bool(self._carried(term)) or not term.dtype.is_float
             case Kind.ARRAY:
                 return term in self.run.terms.finite or not term.dtype.is_float
+            case Kind.APPLY if name == "stablehlo.bitcast_convert" and term.dtype.is_float:
+                return False  # bits may be those of any float
             case Kind.APPLY if is_guarded(term.parts) or not self._is_defined(term, indices):
                 return False
             case Kind.APPLY if proper or monoid in _NEUTRAL or name in TOTAL_OVER_REALS or not term.dtype.is_float:

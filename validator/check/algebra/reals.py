@@ -153,7 +153,7 @@ class Reals:
             at = self.rels.range(self._blocks(Piece(factors, rel), [place]))
             if role == "log" or not self.numbers.is_real(term, at):
                 raise Rejection(f"{term} is not shown to be a real number")
-            if role == "" and power < 0 and self.numbers.sign(term, at) < 2:
+            if power < 0 and (role == "is" or (role == "" and self.numbers.sign(term, at) < 2)):
                 raise Rejection(f"{term} is not shown to be other than zero")
 
     # products -------------------------------------------------------------------------------------------------------
@@ -200,8 +200,9 @@ class Reals:
                 total = _ONE if role == "is" else factors[i][2] + power
                 kept = [place for place in range(len(factors)) if place != j and (total or place != i)]
                 joint = Piece(factors, same)
-                if not total:
+                if factors[i][2] * power < 0:
                     self._require([(role, term, -_ONE)], self._blocks(joint, [i]))
+                if not total:
                     given = self._blocks(joint, [*kept, i])
                     if not rels.single_valued(rels.into_domain(given, given.arity_out - term.arity)):
                         raise Rejection(f"summands become one without {term}")

@@ -1,0 +1,48 @@
+"""Constants of float types: which numbers are values of a type, and which rational a value stands for."""
+
+from __future__ import annotations
+
+import struct
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from shardproof.validator.read.ir import DType
+from shardproof.validator.rules.constants import is_value, rational
+
+NARROW = {DType.BF16: ml_dtypes.bfloat16, DType.F16: np.float16, DType.F8E5M2: ml_dtypes.float8_e5m2}
+
+
+def _bits(number: float) -> str:
+    return struct.pack("<d", number).hex()
+
+
+@pytest.mark.parametrize("dtype", NARROW, ids=lambda dtype: dtype.value)
+def test_a_whole_number_stands_for_itself(dtype: DType):
+    """Of each value of a narrow type, however far apart they are."""
+    bits = np.dtype(NARROW[dtype]).itemsize * 8
+    with np.errstate(invalid="ignore"):  # NaNs are widened, too
+        values = np.arange(1 << bits).astype(f"u{bits // 8}").view(NARROW[dtype]).astype(np.float64)
+    checked = 0
+    for value in values[np.isfinite(values)].tolist():
+        if value == int(value):
+            assert rational(value, dtype) == int(value)
+            checked += 1
+        assert is_value(_bits(value), dtype)
+    assert checked > 50
+
+
+def test_numbers_between_values_are_none():
+    assert not is_value(_bits(65536.0), DType.F16)
+    assert not is_value(_bits(0.1), DType.BF16)
+    assert is_value(_bits(float(np.float32(0.1))), DType.F32)
+    assert is_value(_bits(float("inf")), DType.F16)
+    assert not is_value(2049, DType.F16)
+    assert is_value(2048, DType.F16)
+
+
+@pytest.mark.parametrize(("dtype", "least", "greatest"), [(DType.I1, 0, 1), (DType.UI8, 0, 255), (DType.I4, -8, 7)])
+def test_integers_are_values_in_the_range_of_their_type(dtype: DType, least: int, greatest: int):
+    assert [is_value(n, dtype) for n in (least - 1, least, greatest, greatest + 1)] == [False, True, True, False]
+    assert not is_value(_bits(1.0), dtype)
