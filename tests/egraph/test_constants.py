@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import struct
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from shardproof import Verdict, validate_modules
 from shardproof.validator.read.ir import DType
 from shardproof.validator.rules.constants import is_value, rational
 
@@ -46,3 +48,38 @@ def test_numbers_between_values_are_none():
 def test_integers_are_values_in_the_range_of_their_type(dtype: DType, least: int, greatest: int):
     assert [is_value(n, dtype) for n in (least - 1, least, greatest, greatest + 1)] == [False, True, True, False]
     assert not is_value(_bits(1.0), dtype)
+
+
+@pytest.mark.parametrize("dtype", NARROW, ids=lambda dtype: dtype.value)
+def test_what_is_widened_stands_for_the_same_number(dtype: DType):
+    for value in np.array([0.1, -0.3, 1 / 3, 0.75, 1e-4, 40.3], NARROW[dtype]).astype(np.float64).tolist():
+        assert rational(value, dtype) == rational(value, DType.F32)
+        assert abs(rational(value, dtype) - Fraction(value)) <= abs(Fraction(value)) / (1 << 23)
+
+
+def test_a_constant_stands_for_a_fraction_that_is_rounded_to_it():
+    assert rational(float(np.float32(1 / 3)), DType.F32) == rational(1 / 3, DType.F64) == Fraction(1, 3)
+    assert rational(float(np.float32(0.1)), DType.F32) == Fraction(1, 10)
+    assert rational(float(np.float32(0.1)), DType.F64) != Fraction(1, 10)
+    assert rational(float(ml_dtypes.bfloat16(0.1)), DType.BF16) != Fraction(1, 10)
+
+
+SCALED = """module @m {{ func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {{
+  {constant}
+  %scale = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<8xf32>
+  %e = stablehlo.exponential %x : tensor<8xf32>
+  %l = stablehlo.log %e : tensor<8xf32>
+  %r = stablehlo.multiply {factor}, %scale : tensor<8xf32>
+  return %r : tensor<8xf32>
+}} }}"""
+WIDENED = """%narrow = stablehlo.constant dense<0.1> : tensor<bf16>
+  %c = stablehlo.convert %narrow : (tensor<bf16>) -> tensor<f32>"""
+
+
+@pytest.mark.parametrize(("number", "verdict"), [("0.10009765625", Verdict.PROVED), ("0.1", Verdict.REFUTED)])
+def test_a_widened_constant_over_the_reals(number: str, verdict: Verdict):
+    """The compiler may fold the conversion; another number is another number."""
+    before = SCALED.format(constant=WIDENED, factor="%x")
+    after = SCALED.format(constant=f"%c = stablehlo.constant dense<{number}> : tensor<f32>", factor="%l")
+    report = validate_modules(before, after, theory="real")
+    assert report.verdict is verdict

@@ -1,8 +1,9 @@
 """Splat constants: interning, folding, and what rules may ask of a constant or an element type.
 
 Below theory real a constant is one number of its own type, held bit for bit (all NaNs are one).
-Under theory real every float type is REALS, and a float constant stands for the simplest rational that rounds to it:
-the bfloat16 nearest 1/3 and the float32 nearest 1/3 are both 1/3. Only infinities and NaN stay symbols.
+Under theory real every float type is REALS, and a float constant stands for the simplest rational that float32 rounds
+to it (float64, where it is of that type): the float32 nearest 1/3 is 1/3. The bfloat16 nearest 1/3 is another number,
+the same one before and after it is converted to float32. Only infinities and NaN stay symbols.
 """
 
 from __future__ import annotations
@@ -457,14 +458,17 @@ def is_value(value: int | str, dtype: DType) -> bool:
 
 
 def rational(value: Any, dtype: DType) -> Fraction | str:
-    """The simplest rational that rounds to a float constant of this type; a whole number is itself."""
+    """The simplest rational that float32 rounds to a constant, and float64 to one of its own; a whole number is itself.
+
+    Narrower types round to it what differs visibly from the constant as it is used, widened or folded.
+    """
     with np.errstate(all="ignore"):
         rounded = float(_NUMPY[dtype](value))
     if not math.isfinite(rounded):
         return "nan" if math.isnan(rounded) else "inf" if rounded > 0 else "-inf"
     if rounded == 0:
         return Fraction(0)
-    exact, limits = Fraction(rounded), ml_dtypes.finfo(_NUMPY[dtype])
+    exact, limits = Fraction(rounded), np.finfo(np.float64 if dtype is DType.F64 else np.float32)
     if exact.denominator == 1:
         return exact
     # Half the gap to the next value below in magnitude, which is the smaller one: safe on both sides.

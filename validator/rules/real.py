@@ -1,7 +1,7 @@
 """Rules of the real numbers: rounding, overflow, infinities and NaN are ignored.
 
 Under this theory all float types are one, the reals (guard `reals`), so that `convert` between them is
-`convert-to-itself`, and a float constant stands for the simplest rational that rounds to it.
+`convert-to-itself`, and a float constant stands for the simplest rational that float32, or its float64, rounds to it.
 """
 # fmt: off
 # ruff: noqa: E501
