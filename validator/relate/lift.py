@@ -95,7 +95,7 @@ def _meeting(walk: Walk, atom: Atom) -> Meeting | None:
     if bridge is not None and atom.kind is AtomKind.LIFT:
         if walk.is_original:
             bridge.note(atom)
-        elif found := bridge.find(walk, atom, lambda term: reals is not None and reals.is_real(walk, term)):
+        elif found := bridge.find(walk, atom, lambda term: reals is not None and reals.is_made_of_reals(walk, term)):
             other, match, theory = found
             walk.context.used("e-graph")
             return Meeting(((other, match),), theory)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..ops.elementwise import TOTAL_OVER_REALS
 from ..relation.store import Rel
 from .atoms import Atom, AtomKind, name_of, reads_of
+from .context import Context
 from .signs import is_positive_number
 
 CHOICES = frozenset({"stablehlo.select", "stablehlo.if", "stablehlo.case"})
@@ -16,6 +17,16 @@ CHOICES = frozenset({"stablehlo.select", "stablehlo.if", "stablehlo.case"})
 def always_read(atom: Atom) -> list[tuple[Atom, Rel | None]]:
     """What a lifted term depends on whatever is chosen."""
     return reads_of(atom)[:1] if name_of(atom) in CHOICES else reads_of(atom)
+
+
+def made_of(context: Context, atom: Atom) -> list[tuple[Atom, Rel | None]]:
+    """What a term is made of by ops, products and sums, and how it reads them; None at its own index."""
+    definition = context.definition_of(atom) if atom.kind is AtomKind.NAMED else None
+    if definition is not None:
+        return [(piece.atom, piece.rel) for piece in definition.pieces]
+    if atom.kind is AtomKind.PRODUCT:
+        return [(operand, None) for operand in atom.operands]
+    return reads_of(atom) if atom.kind is AtomKind.LIFT else []
 
 
 def is_total(atom: Atom) -> bool:

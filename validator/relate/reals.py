@@ -26,7 +26,7 @@ from .atoms import Atom, AtomKind, name_of, reads_of
 from .context import Context, Definition
 from .forms import Form, NoFormError, factors_of, matched, restricted
 from .needed import needed
-from .partial import CHOICES, is_total, not_total, stand_in
+from .partial import CHOICES, is_total, made_of, not_total, stand_in
 from .polynomials import MAX_PIECES, Polynomials
 from .signs import Signs
 from .spaces import Spaces
@@ -74,6 +74,8 @@ class Reals:
         """By the number of a term that may be no real number where it is left out: where it is needed all the same."""
         self._shielded: set[int] = set()
         """Numbers of those that may be no real number where they are."""
+        self._made_of_reals: set[int] = set()
+        """Numbers of terms of which that is known."""
         self._sealed = False
         self._last_original = 0
         self._seconds = 0.0
@@ -415,6 +417,23 @@ class Reals:
         if not walk.is_original and atom.number in self._shielded:
             return False
         return self._has_real(walk, atom, rel)
+
+    def is_made_of_reals(self, walk: Walk, atom: Atom) -> bool:
+        """Whether the term is a real number, or something else, and all that is compared or converted in it is real."""
+        if not self.is_real(walk, atom):
+            return False
+        pending, seen = [atom], {atom.number}
+        while pending:
+            term = pending.pop()
+            for operand, rel in made_of(self._context, term):
+                leaves_reals = operand.dtype.is_float and not term.dtype.is_float
+                if leaves_reals and not self.is_real(walk, operand, rel):
+                    return False
+                if operand.number not in seen | self._made_of_reals:
+                    seen.add(operand.number)
+                    pending.append(operand)
+        self._made_of_reals |= seen
+        return True
 
     def _is_partial(self, atom: Atom) -> bool:
         """Whether a term with the indices of its one operand, all of them, may be no real number at some.
