@@ -100,7 +100,7 @@ LEMMAS = (
         "a sum of the original over its own named sums is also the sum of their elements",
         "⊕ is idempotent, or no element is counted twice",
         Theory.REASSOCIATED,
-        "relate/fold.py",
+        "relate/names.py",
     ),
     Lemma(
         "contraction",

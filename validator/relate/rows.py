@@ -17,8 +17,8 @@ from ..read.ir import TensorType
 from ..relation.build import passing
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
-from .fold import name_value
 from .lift import canonical_operand
+from .names import name_value
 from .representatives import representatives
 from .value import AnyVal, Piece, Val, strongest
 

@@ -10,7 +10,8 @@ from ..ops.sums import contracted, summed
 from ..read.ir import TensorType
 from ..relation.store import Rel
 from .atoms import AtomKind
-from .fold import name_value, resolve
+from .fold import resolve
+from .names import name_value
 from .value import Piece, Val
 
 if TYPE_CHECKING:

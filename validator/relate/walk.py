@@ -33,8 +33,9 @@ from ..relation.store import Dom, Rel, RelationLimitError
 from .atoms import Atom, AtomKind
 from .context import Context
 from .engine import Prover
-from .fold import complete_part, name_value, resolve
+from .fold import complete_part, resolve
 from .lift import met
+from .names import name_value
 from .trace import Trace
 from .value import AnyVal, Piece, TokenVal, TupleVal, Val, strongest
 
