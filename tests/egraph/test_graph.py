@@ -196,14 +196,79 @@ def test_a_false_equality_of_constants_trips() -> None:
         graph.saturate()
 
 
-def test_zeros_of_both_signs_are_one_only_above_exact() -> None:
+def test_zeros_of_both_signs_are_two_constants() -> None:
+    graph = _graph(Theory.EXACT)
+    zero, minus = graph.constant(0.0, F32), graph.constant(-0.0, F32)
+    total, x = _op(graph, "add", minus, zero), graph.leaf("x", F32)
+    kept, loose = _op(graph, "add", x, minus), _op(graph, "add", x, zero)
+    graph.saturate()
+    assert (graph.same(total, zero), graph.same(total, minus)) == (True, False)
+    assert (graph.same(kept, x), graph.same(loose, x)) == (True, False)
+
+
+def test_above_exact_the_sum_of_both_zeros_is_no_constant() -> None:
+    """By x + 0 = x it is -0, and by x + (-0) = x it is 0; with both as one, 1/0 would be 1/-0."""
+    graph = _graph(Theory.REASSOCIATED)
+    zero, minus, x = graph.constant(0.0, F32), graph.constant(-0.0, F32), graph.leaf("x", F32)
+    loose = _op(graph, "add", x, zero)
+    graph.saturate()
+    assert (graph.same(loose, x), graph.same(zero, minus)) == (True, False)
+    _op(graph, "add", minus, zero)
+    with pytest.raises(UnsoundMerge, match=r"-?0\.0:f32 and -?0\.0:f32"):
+        graph.saturate()
+
+
+def test_constants_are_rounded_only_at_exact() -> None:
+    """x + (c + k) is (x + c) + k above: rounded, c + k would be another number there."""
     for theory in (Theory.EXACT, Theory.REASSOCIATED):
         graph = _graph(theory)
-        zero, minus = graph.constant(0.0, F32), graph.constant(-0.0, F32)
-        total = _op(graph, "add", minus, zero)
+        great, little, rounded = (graph.constant(number, F32) for number in (1e8, 13.0, 100000016.0))
+        x, total = graph.leaf("x", F32), _op(graph, "add", great, little)
+        at_once, in_turn = _op(graph, "add", x, total), _op(graph, "add", _op(graph, "add", x, great), little)
+        other, exact = _op(graph, "add", x, rounded), _op(graph, "add", graph.constant(2.0, F32), little)
         graph.saturate()
-        assert graph.same(total, zero)
-        assert graph.same(total, minus) is (theory is not Theory.EXACT)
+        loose = theory is not Theory.EXACT
+        assert (graph.same(total, rounded), graph.same(at_once, other)) == (not loose, not loose)
+        assert (graph.same(at_once, in_turn), graph.same(other, in_turn)) == (loose, False)
+        assert graph.same(exact, graph.constant(15.0, F32))
+
+
+def test_a_number_that_is_rounded_twice_on_its_way_is_not_converted() -> None:
+    graph, twice = _graph(Theory.EXACT), 1 + 2.0**-8 + 2.0**-40
+    once = 1 + 2.0**-7
+    for number, known in ((twice, False), (once, True)):
+        narrow = _op(graph, "convert", graph.constant(number, TermType(DType.F64, "p")), type_=BF16)
+        graph.saturate()
+        assert [graph.same(narrow, graph.constant(each, BF16)) for each in (once, 1.0)] == [known, False]
+
+
+def test_numbers_without_a_sign_are_not_negated() -> None:
+    """4 - 2 is 2, but -2 is no number of this type."""
+    graph, positive = _graph(), TermType(DType.F8E8M0FNU, "p")
+    x, y, z = (graph.leaf(name, positive) for name in "xyz")
+    negated = _op(graph, "negate", y, type_=positive)
+    pairs = [
+        (_op(graph, "subtract", x, y, type_=positive), _op(graph, "add", x, negated, type_=positive)),
+        (_op(graph, "negate", negated, type_=positive), y),
+        (
+            _op(graph, "add", _op(graph, "subtract", x, y, type_=positive), z, type_=positive),
+            _op(graph, "subtract", _op(graph, "add", x, z, type_=positive), y, type_=positive),
+        ),
+    ]
+    graph.saturate()
+    assert not any(graph.same(*pair) for pair in pairs)
+
+
+@pytest.mark.parametrize("dtype", [DType.F8E4M3FN, DType.F8E5M2])
+def test_a_maximum_is_scaled_only_where_overflow_keeps_the_order(dtype: DType) -> None:
+    """448 is the greatest number of f8E4M3FN, and twice that is NaN, also where something greater than -448 is."""
+    relations, type_ = FiniteRelations(4), TermType(dtype, "p")
+    graph = TermGraph(relations, Theory.EXACT)
+    everything, x, two = relations.intern(((0, 1, 2, 3),) * 4), graph.leaf("x", type_), graph.constant(2.0, type_)
+    inside = graph.total("maximum", everything, _op(graph, "multiply", x, two, type_=type_), type_)
+    outside = _op(graph, "multiply", graph.total("maximum", everything, x, type_), two, type_=type_)
+    graph.saturate()
+    assert graph.same(inside, outside) is (dtype is DType.F8E5M2)
 
 
 @pytest.mark.parametrize(

@@ -263,11 +263,9 @@ class TermGraph:
     def _check_constants(self) -> None:
         self._engine.step("tripwire")
         if self._engine.size("clash"):
-            for row in self._engine.tables()["clash"].rows:
-                first, second = (self._engine.number(value) for value in row.inputs)
-                if self.constants.differ(first, second):
-                    names = " and ".join(map(self.constants.describe, (first, second)))
-                    raise UnsoundMerge(f"constants {names} were proved equal")
+            row, *_ = self._engine.tables()["clash"].rows
+            names = (self.constants.describe(self._engine.number(value)) for value in row.inputs)
+            raise UnsoundMerge(f"constants {' and '.join(names)} were proved equal")
 
     # -- asking
 

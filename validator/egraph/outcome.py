@@ -10,7 +10,11 @@ from ..ops.record import Theory
 
 
 class UnsoundMerge(Exception):
-    """Two different constants fell into one class: a rule, a relation or a told equality is wrong."""
+    """Two different constants fell into one class: a rule, a relation or a told equality is wrong.
+
+    Or a program adds the constants 0 and -0, which above theory exact is either of them, or divides by zero for all
+    inputs over the reals. Nothing may be concluded from such a graph: 1/0 would be 1/-0.
+    """
 
 
 @dataclass(frozen=True, slots=True)

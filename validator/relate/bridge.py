@@ -60,6 +60,8 @@ class Bridge:
     _chains: Chains = field(init=False)
     _regrouped: dict[Hashable, list[Atom]] = field(default_factory=dict)
     """The original's chains of one op, by what they combine."""
+    _spoilt: set[Theory] = field(default_factory=set)
+    """Theories by which constants were found equal that are not."""
     questions: int = 0
     seconds: float = 0.0
     stop: str | None = None
@@ -77,8 +79,6 @@ class Bridge:
 
         Over the reals only terms that are real numbers are asked about: x/x = 1 of 0/0 would make all terms equal.
         """
-        from ..egraph.outcome import UnsoundMerge
-
         if self.questions >= MAX_QUESTIONS or self.seconds >= MAX_SECONDS:
             return None
         for noted in self._noted.pop(atom.dtype, ()):
@@ -98,10 +98,6 @@ class Bridge:
             return self._find(atom, options, chains, is_real)
         except RelationLimitError:
             return None
-        except UnsoundMerge:
-            # the original divides by zero for all inputs: nothing more is concluded from a graph that has it
-            self.questions = MAX_QUESTIONS
-            return None
         finally:
             self.seconds += time.thread_time() - start
 
@@ -119,22 +115,37 @@ class Bridge:
                 chains = [(other, match) for other, match in chains if is_real(other)]
             if not (options or chains) or (theory is Theory.REAL and not is_real(atom)):
                 return None
-            graph = self._graph(theory)
-            term, space = graph.term(atom), graph.space(atom)
-            pairs = [(other, match, graph.read(other, match, space)) for other, match in options]
-            if chains:
-                graph.written_out(atom, self.context.store.identity_on(space), space)
-            pairs += [(other, match, graph.written_out(other, match, space)) for other, match in chains]
-            report = graph.terms.saturate(theory)
-            if not self.limited:
-                self.stop = report.stop.value
-            for name, count in report.fired.items():
-                self.fired[name] = self.fired.get(name, 0) + count
-            for other, match, read in pairs:
-                if read is not None and graph.terms.same(term, read):
-                    return other, match, theory
+            found = None if theory in self._spoilt else self._equal(atom, options, chains, theory)
+            if found is not None:
+                return found
             if theory is self.accepted:
                 return None
+        return None
+
+    def _equal(
+        self, atom: Atom, options: list[tuple[Atom, Rel | None]], chains: list[tuple[Atom, Rel]], theory: Theory
+    ) -> tuple[Atom, Rel | None, Theory] | None:
+        from ..egraph.outcome import UnsoundMerge
+
+        graph = self._graph(theory)
+        term, space = graph.term(atom), graph.space(atom)
+        pairs = [(other, match, graph.read(other, match, space)) for other, match in options]
+        if chains:
+            graph.written_out(atom, self.context.store.identity_on(space), space)
+        pairs += [(other, match, graph.written_out(other, match, space)) for other, match in chains]
+        try:
+            report = graph.terms.saturate(theory)
+        except UnsoundMerge:
+            # a program adds 0 and -0, or divides by zero for all inputs: nothing is concluded from a graph that has it
+            self._spoilt.add(theory)
+            return None
+        if not self.limited:
+            self.stop = report.stop.value
+        for name, count in report.fired.items():
+            self.fired[name] = self.fired.get(name, 0) + count
+        for other, match, read in pairs:
+            if read is not None and graph.terms.same(term, read):
+                return other, match, theory
         return None
 
     @property
@@ -249,6 +260,7 @@ class _Graph:
         from ..egraph.outcome import Limits
 
         self._context = context
+        self._theory = theory
         self._store = context.store
         self._algebra = _Algebra(context.store)
         limits = Limits() if node_limit is None else Limits(nodes=node_limit)
@@ -284,14 +296,22 @@ class _Graph:
         return ()
 
     def _sum(self, atom: Atom) -> Monoid | None:
-        """The reducer of a named atom that is one total over its whole space."""
+        """The reducer of a named atom that is one total over its whole space.
+
+        Of floats there is none at theory exact: what their sum is goes by how often it was rounded on its way.
+        """
         if atom.kind is not AtomKind.NAMED or not isinstance(atom.data, tuple) or len(atom.data) != 1:
             return None
         piece = atom.data[0]
         if piece.coefficient != 1:
             return None
         definition = self._context.definition_of(atom)
-        return definition.monoid if definition is not None else None
+        monoid = definition.monoid if definition is not None else None
+        return monoid if monoid is not None and self._any_order(monoid, atom.dtype) else None
+
+    def _any_order(self, monoid: Monoid, dtype: DType) -> bool:
+        """Whether the graph's theory lets sums be taken in any order, and rounded where that is done."""
+        return self._theory is not Theory.EXACT or monoid.reorders_exactly(dtype)
 
     def _make(self, atom: Atom) -> int:
         space = self.space(atom)
@@ -314,6 +334,9 @@ class _Graph:
 
     def _product(self, atom: Atom, space: Dom, type_: Any) -> int:
         left, right = atom.operands
+        if not self._any_order(Monoid.ADD, atom.dtype):
+            # a dot may multiply in a wider type than its own
+            return self.terms.leaf(f"atom{atom.number}", type_)
         if left.dtype is not atom.dtype or right.dtype is not atom.dtype or atom.key[2][2] not in ((), ((), None)):
             return self.terms.leaf(f"atom{atom.number}", type_)
         all_ = names("x", atom.arity)

@@ -56,6 +56,12 @@ _WIDER: dict[DType, frozenset[DType]] = {
 _INTEGER_BITS = {DType.BF16: 8, DType.F16: 11, DType.F32: 24, DType.F64: 53}
 """All integers of at most so many bits are values of the float type (below its overflow, checked for float16)."""
 
+_INFINITE = _ARITHMETIC_FLOATS | {DType.F8E3M4, DType.F8E4M3, DType.F8E5M2}
+"""The types in which what is too great becomes infinite; in others it becomes NaN, or their greatest number."""
+
+POSITIVE = frozenset({DType.F8E8M0FNU})
+"""Float types without signs and zero, in which x - y and x + (-y) differ: no law that needs either is used of them."""
+
 MONOIDS = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
 IDEMPOTENT = ("maximum", "minimum", "and", "or")
 
@@ -134,7 +140,7 @@ class Constants:
 
     def _dtype_facts(self, name: str, known: list[str]) -> Iterator[Fact]:
         dtype = self._dtypes[name]
-        is_float = dtype is None or dtype.is_float
+        is_float = dtype is None or (dtype.is_float and dtype not in POSITIVE)
         exact = dtype is not None and (dtype.is_integer or dtype.is_bool)
         if is_float:
             yield "float", (name,)
@@ -142,8 +148,12 @@ class Constants:
             yield "reals", (name,)
         if dtype is not None and dtype.is_integer:
             yield "integer", (name,)
-        if dtype is None or dtype.is_float or dtype.is_signed:
+        if is_float or (dtype is not None and dtype.is_signed):
             yield "signed", (name,)
+        if dtype is None or not (dtype.is_bool or dtype in POSITIVE):
+            yield "negates", (name,)
+        if dtype is None or dtype in _INFINITE:
+            yield "infinite", (name,)
         if exact:
             yield "bits", (name,)
         if is_float or exact:
@@ -191,15 +201,6 @@ class Constants:
     def dtype_of(self, constant: int) -> str:
         return self._names[constant]
 
-    def differ(self, first: int, second: int) -> bool:
-        """Two constants that no sound run may put into one class."""
-        if first == second:
-            return False
-        if self._names[first] != self._names[second] or self.theory is Theory.EXACT:
-            return True
-        one, other = self._numbers[first], self._numbers[second]
-        return not (isinstance(one, np.generic) and bool(one == other))  # +0 and -0 are one above theory exact
-
     def describe(self, constant: int) -> str:
         return f"{self._numbers[constant]}:{self._names[constant]}"
 
@@ -222,7 +223,8 @@ class Constants:
         if dtype.is_bool:
             return self._intern(name, bool(value)) if value in (0, 1) else None
         try:
-            number = _NUMPY[dtype](float(value))
+            with np.errstate(over="ignore"):
+                number = _NUMPY[dtype](float(value))
         except OverflowError:
             return None
         return self._intern(name, number) if math.isfinite(float(number)) and Fraction(float(number)) == value else None
@@ -314,7 +316,11 @@ class Constants:
         return None
 
     def fold_binary(self, op: str, name: str, first: int, second: int) -> int | None:
-        """`op` of two constants in their own type; None where its value is not known for certain."""
+        """`op` of two constants in their own type; None where its value is not known for certain.
+
+        At theory exact it is rounded as the op rounds it. Above, where x + (c + k) is (x + c) + k, nothing may be
+        rounded: c + k as the number that it is rounded to would make that x + j for another number j.
+        """
         if self._names[first] != name or self._names[second] != name:
             return None
         one, other, dtype = self._numbers[first], self._numbers[second], self._dtypes[name]
@@ -330,9 +336,13 @@ class Constants:
         if dtype not in _ARITHMETIC_FLOATS or op not in _BINARY:
             return None
         if op == "divide" and float(other) == 0:
-            return None  # the sign of zero would decide, and above theory exact zeros are one
+            return None  # the sign of zero would decide, which above theory exact may be another
         with np.errstate(all="ignore"):
-            return self._intern(name, _BINARY[op](one, other))
+            found = self._intern(name, _BINARY[op](one, other))
+        left, right = self.fraction(first), self.fraction(second)
+        if self.theory is Theory.EXACT or left is None or right is None:
+            return found
+        return found if self.fraction(found) == _BINARY[op](left, right) else None
 
     def fold_convert(self, source: str, target: str, constant: int) -> int | None:
         """A converted constant; None where the conversion is the implementation's choice."""
@@ -359,6 +369,8 @@ class Constants:
         if isinstance(number, (int, bool)) and abs(int(number)) >= 1 << 24:
             return None  # numpy would round large integers twice on their way to a small type
         with np.errstate(all="ignore"):
+            if to is DType.BF16 and isinstance(number, np.float64) and value not in (None, np.float32(number)):
+                return None  # XLA and numpy round it twice, first to float32: rounded once it may be another number
             return self._intern(target, _NUMPY[to](number if isinstance(number, np.generic) else float(number)))
 
     def multiple(self, monoid: str, name: str, constant: int, count: int) -> int | None:
@@ -370,6 +382,8 @@ class Constants:
             return constant if count > 0 else None
         if value is None or count < 1 or (dtype is not None and (dtype.is_bool or dtype.is_complex)):
             return None
+        if value == 0 and constant != self.from_fraction(value, name):
+            return None  # of -0 it may be either zero
         if monoid == "add":
             return self.from_fraction(value * count, name)
         if monoid == "multiply" and count <= 4096:
@@ -480,7 +494,7 @@ def rational(value: Any, dtype: DType) -> Fraction | str:
 
 def _key(number: Number) -> Any:
     if isinstance(number, np.generic):
-        if number != number:  # one NaN
+        if number != number and not np.iscomplexobj(number):  # one NaN
             return "nan"
         return number.tobytes()
     return (type(number).__name__, number)

@@ -118,10 +118,12 @@ _R, _C, _D, _O = Sort.RELATION, Sort.CONSTANT, Sort.DTYPE, Sort.OP
 
 GUARDS: dict[str, Guard] = {
     # element types, told when a type first occurs
-    "float":         Guard((_D,),                "d is a floating-point type (or the reals)"),
+    "float":         Guard((_D,),                "d is a floating-point type with signs (or the reals)"),
     "integer":       Guard((_D,),                "d is a signed or unsigned integer type"),
     "ordered":       Guard((_D,),                "d is not complex"),
     "signed":        Guard((_D,),                "d is a floating-point or signed integer type"),
+    "negates":       Guard((_D,),                "d is no boolean and has negative numbers, or wraps around to them"),
+    "infinite":      Guard((_D,),                "d has infinities, and what is too great for it becomes one"),
     "bits":          Guard((_D,),                "d is an integer type or i1"),
     "reals":         Guard((_D,),                "d stands for the reals: all float types do under theory real"),
     "widens":        Guard((_D, _D),             "every value of the first type is a value of the second"),
