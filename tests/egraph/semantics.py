@@ -61,7 +61,7 @@ class Machine:
 
     def apply(self, op: str, source: str, target: str, values: list[Any]) -> Any:
         with np.errstate(all="ignore"):
-            result = _MACHINE[op](*values) if op != "convert" else _convert(values[0], target)
+            result = MACHINE[op](*values) if op != "convert" else _convert(values[0], target)
         return NUMPY[target](result)
 
     def total(self, monoid: str, dtype: str, values: list[Any]) -> Any:
@@ -111,7 +111,7 @@ def _abs(x: Any) -> Any:
     return np.abs(x)
 
 
-_MACHINE: dict[str, Callable[..., Any]] = {
+MACHINE: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
     "multiply": lambda x, y: x * y,

@@ -49,15 +49,13 @@ class Ground:
     """Nodes, by what they are made of, and classes of equal ones."""
 
     def __init__(self, run: Calculus, theory: Theory, opened: Iterable[Term]) -> None:
-        self.run, self.rels, self.theory = run, run.rels, theory
-        self.opened = frozenset(opened)
-        self.constants = Constants(theory)
+        self.run, self.theory, self.opened = run, theory, frozenset(opened)
+        rels, folding = self.rels, self.constants = run.rels, Constants(theory)
         self.nodes: dict[tuple[tuple[Any, ...], tuple[int, ...]], int] = {}
         self.keys: list[tuple[tuple[Any, ...], tuple[int, ...]]] = []
         self._roots: list[int] = []
         self._known: dict[Any, Any] = {}
         self._read: dict[tuple[Term, Rel], int] = {}
-        rels, folding = self.rels, self.constants
         self.answers: dict[str, Callable[..., Any]] = {
             "compose": rels.compose,
             "compose-total": lambda m, r, s: rels.compose(r, s) if m in IDEMPOTENT or rels.counts_once(r, s) else None,
@@ -212,8 +210,10 @@ class Ground:
         return number
 
     def unite(self, first: int, second: int) -> bool:
-        """Whether these two were not known to be equal."""
-        first, second = sorted((self.root(first), self.root(second)))
+        """Whether these two were not known to be equal; constants are not, nor are 0 and -0 above exact."""
+        first, second = sorted(map(self.root, (first, second)), key=lambda n: (self.keys[n][0][2] != "const", n))
+        if first != second and self.keys[second][0][2] == "const":
+            raise Rejection("two constants are said to be one")
         self._roots[second] = first
         return first != second
 
