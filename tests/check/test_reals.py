@@ -146,6 +146,10 @@ LAWS: dict[str, Any] = {
         softmax(w, w.masked(w.t), w.y, "j <= i0"),
     ),
     "exp(-inf - x) = 0": lambda w: (w.apply("exponential", w.apply("subtract", w.bottom, w.x)), w.number(0)),
+    "what is compared with -inf": lambda w: (
+        w.apply("multiply", chosen(w, w.masked(w.t)), w.number(2)),
+        w.apply("add", *[chosen(w, w.masked(w.t))] * 2),
+    ),
     "convert": lambda w: (w.apply("convert", w.x), w.x),
     "a maximum is attained": lambda w: (over_maxima(w), w.x),
     "x over a positive sum": lambda w: (
@@ -157,6 +161,12 @@ LAWS: dict[str, Any] = {
 
 def predicate(w: Words) -> Term:
     return w.apply("compare", w.x, w.z, dtype=DType.I1)
+
+
+def chosen(w: Words, compared: Term) -> Term:
+    """Elements of a table, or others where a term is what it is compared with."""
+    same = w.parameter(6, 2) if compared.dtype.is_float else w.terms.make(Kind.PARAMETER, compared.dtype, 2, (8, N, N))
+    return w.apply("select", w.apply("compare", compared, same, dtype=DType.I1), w.t, w.parameter(9, 2))
 
 
 def root(w: Words) -> Term:
@@ -205,6 +215,18 @@ NO_LAWS: dict[str, Any] = {
     "another index": lambda w: (w.apply("multiply", w.x, w.part(w.y, 1, index="0")), w.apply("multiply", w.x, w.y)),
     "-inf - -inf": lambda w: (w.apply("subtract", w.part(w.bottom, 1), w.bottom), w.number(0)),
     "0 -inf": lambda w: (w.apply("multiply", w.part(w.bottom, 1), w.number(0)), w.number(0)),
+    "what is compared with -inf - -inf": lambda w: (
+        w.apply("multiply", chosen(w, w.apply("subtract", *[w.masked(w.t)] * 2)), w.number(2)),
+        w.apply("add", *[chosen(w, w.apply("subtract", *[w.masked(w.t)] * 2))] * 2),
+    ),
+    "what is compared with an integer of -inf": lambda w: (
+        w.apply("multiply", chosen(w, w.apply("convert", w.masked(w.t), dtype=DType.I32)), w.number(2)),
+        w.apply("add", *[chosen(w, w.apply("convert", w.masked(w.t), dtype=DType.I32))] * 2),
+    ),
+    "what is compared with 0 -inf": lambda w: (
+        w.apply("multiply", chosen(w, w.apply("multiply", w.number(0), w.masked(w.t))), w.number(2)),
+        w.apply("add", *[chosen(w, w.apply("multiply", w.number(0), w.masked(w.t)))] * 2),
+    ),
     "-inf twice": lambda w: (w.apply("multiply", w.number(2), w.part(w.bottom, 1)), w.bottom),
     "exp(x - -inf)": lambda w: (w.apply("exponential", w.apply("subtract", w.x, w.bottom)), w.number(0)),
     "exp(-inf - log x)": lambda w: (
@@ -333,6 +355,33 @@ def test_an_absent_element_makes_no_product() -> None:
     bare = words.apply("multiply", words.part(guarded, 3), words.part(logarithm, 3, index="i2"))
     with pytest.raises(Rejection):
         words.claim(scaled, words.apply("multiply", words.number(3), words.part(bare, 3)))
+
+
+def test_what_is_shown_of_a_divisor_is_used_where_it_was_shown() -> None:
+    """A sum that is another one in its first half is divided by as that one there, and nowhere else."""
+    for where, holds in (("i0 < 2", True), ("true", False)):
+        words = Words()
+        first = words.rows(positive(words, words.t))
+        low, high = (words.part(term, 1, where) for term, where in ((first, "i0 < 2"), (words.z, "i0 >= 2")))
+        second = words.view(low, high)
+        words.claim(second, low)
+        divided = words.apply("divide", words.x, second)
+        claim = words.part(words.apply("divide", words.x, first), 1, where)
+        if holds:
+            words.claim(divided, claim)
+        else:
+            with pytest.raises(Rejection):
+                words.claim(divided, claim)
+
+
+def test_what_is_shown_twice_counts_once() -> None:
+    words = Words()
+    total = words.apply("multiply", words.number(2), words.x)
+    for where in ("i0 < 3", "i0 > 0"):
+        words.claim(total, words.part(words.apply("add", words.x, words.x), 1, where))
+    words.claim(words.apply("negate", total), words.apply("multiply", words.number(-2), words.x))
+    with pytest.raises(Rejection):
+        words.claim(words.apply("negate", total), words.apply("multiply", words.number(-4), words.x))
 
 
 def test_equalities_in_a_circle_come_to_an_end() -> None:

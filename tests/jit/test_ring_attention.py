@@ -137,6 +137,8 @@ RIGHT = {
     "bfloat16 statistics": Ring(statistics="bfloat16"),
     "gradient through the maxima": Ring(gradient=True, loop="scan"),
     "gradient": Ring(gradient=True, stopped=True),
+    "gradient from minus infinity": Ring(gradient=True, loop="scan", start="minus infinity"),
+    "gradient on eight devices": Ring(gradient=True, devices=8, shape=(2, 16, 4), scale=0.5, stopped=True),
     "gradient of a checkpoint": Ring(gradient=True, stopped=True, loop="scan", checkpointed=True),
     "gradient of the log of the sum": Ring(gradient=True, stopped=True, logarithm=True),
 }

@@ -125,7 +125,8 @@ class _Writing:
             claims += self._claims(step, "operand", number, value)
         if op.name not in _FOLLOWED and _contract(op) not in (Contract.IDENTITY, Contract.MANUAL):
             for number, value in enumerate(step.results):
-                if isinstance(value, Val) and not (elementwise and all(map(_known_integers, (*step.operands, value)))):
+                known = elementwise and all(map(_known_integers, (*step.operands, value)))
+                if isinstance(value, Val) and (("result", number) in step.ordinary or not known):
                     claims += self._claims(step, "result", number, value)
         blocks = step.blocks
         if step.loop is not None:

@@ -105,15 +105,15 @@ def _same(run: Calculus, made: Applied, term: Term, match: Rel, agree: Any) -> T
     nowhere = rels.set_minus(where, where)
     ways = [(where, nowhere)]
     if made.commutative:
-        straight = rels.set_meet(where, _agreeing(run, made.operands[0].value, term.parts[0], match))
-        ways += [(nowhere, where), (straight, rels.set_minus(where, straight))]
+        agreeing = [_agreeing(run, op.value, part, match) for op, part in zip(made.operands, term.parts, strict=True)]
+        straight = rels.set_meet(where, reduce(rels.set_union, agreeing))
+        ways = [(straight, rels.set_minus(where, straight)), (where, nowhere), (nowhere, where)]
     for number, (straight, crossed) in enumerate(ways, 1):
         try:
-            found = [
+            return strongest(
                 _congruent(run, made, operands, term, rels.restrict(match, part), agree)
                 for operands, part in ((made.operands, straight), (made.operands[::-1], crossed))
-            ]
-            return strongest(found)
+            )
         except Rejection:
             if number == len(ways):
                 raise
@@ -139,7 +139,7 @@ def _congruent(run: Any, made: Applied, operands: Sequence[RowOperand], term: Te
 
 
 def _agreeing(run: Calculus, value: Value, part: Piece, read: Rel) -> Dom:
-    """Points at which a term's first operand is the value's one element."""
+    """Points at which a term's operand is the value's one element."""
     want = spread(run, Piece(part.atom, run.rels.compose(read, part.rel)))
     have = [spread(run, piece) for piece in value.pieces]
     found = [run.rels.domain(run.rels.meet(piece.rel, want.rel)) for piece in have if piece.atom is want.atom]

@@ -17,6 +17,7 @@ from ...read.attributes import Comparison
 from ...relation.objects import Dom, Rel
 from ..terms import Kind, Term, is_guarded, sum_of
 
+_OF_BOTTOM = ("stablehlo.exponential", "stablehlo.compare")
 _LINEAR = ("stablehlo.add", "stablehlo.subtract", "stablehlo.convert")
 
 _NEUTRAL: dict[Monoid | None, float] = {Monoid.MAX: -math.inf, Monoid.MIN: math.inf}
@@ -68,13 +69,14 @@ class Numbers:
         return True
 
     def _needs(self, term: Term, below: bool, at: Dom) -> list[tuple[Term, bool, Dom]]:
-        """What has to be real for a term to be at these indices, and whether it may be −∞."""
+        """What has to be real for a term to be at these indices, and whether it may be −∞ (as what is compared may)."""
         if term.kind is Kind.CARRIED:
             return [(piece.atom, False, self.rels.range(piece.rel)) for piece in self._carried(term)]
         name = name_of(term)
-        may = name == "stablehlo.exponential" or (below and (term.kind is Kind.VIEW or name in _LINEAR))
+        may = name in _OF_BOTTOM or (below and (term.kind is Kind.VIEW or name in _LINEAR))
+        less = name == "stablehlo.subtract"
         return [
-            (part, may and not (place and name == "stablehlo.subtract"), self.rels.image(at, rel))
+            (part, may and part.dtype.is_float and not (place and less), self.rels.image(at, rel))
             for place, (part, rel) in enumerate(self._elements(term))
         ]
 

@@ -34,7 +34,7 @@ Factor = tuple[str, Term, Fraction]
 Side = tuple[Piece, ...]
 """A sum of products: the atom of a piece is a tuple of factors, its coefficient a rational number."""
 
-MAX_STEPS, MAX_PIECES, MAX_FACTORS = 200, 24, 12
+MAX_STEPS, MAX_PIECES, MAX_FACTORS = 200, 24, 24
 """Terms that are replaced for one equality; products of one side; factors of one product."""
 
 MAX_VALUES = 4
@@ -48,19 +48,20 @@ class Reals:
 
     def __init__(self, run: Any) -> None:
         self.run, self.rels, self.numbers = run, run.rels, Numbers(run)
-        self._found: dict[Term, Sequence[Piece]] = {}
+        self._found: dict[Term, list[Piece]] = {}
 
     def shown(self, term: Term, parts: Sequence[Piece]) -> None:
-        """That the term is each part wherever that is read; from then on these may be put in the term's place."""
-        for part in parts if self._found.get(term) != parts else ():
+        """That the term is each part wherever that is read."""
+        for part in parts:
             there, type_ = self.rels.domain(part.rel), TensorType((), term.dtype)
             whole = Piece(term, self.rels.identity_on(there))
             self.equal(*(Value(type_, (piece,), there) for piece in (whole, part)))
-        if all(part.atom.number < term.number for part in parts):  # or replacing would not end
-            self._found[term] = parts
 
     def equal(self, left: Value, right: Value) -> Theory:
-        """Both at the points that they have in common; rejected where they are not shown to be the same number."""
+        """Both at all points of both; rejected where they are not shown to be the same number.
+
+        From then on a term that is one element of the one may have the other's elements put in its place.
+        """
         for value in (left, right):
             if not value.type.dtype.is_float or value.monoid not in (None, Monoid.ADD):
                 raise Rejection("no sums of real numbers")
@@ -73,9 +74,23 @@ class Reals:
         for _ in range(MAX_STEPS):
             sides = self._apart(*sides)
             if not any(sides):
+                self._remember(left, right)
+                self._remember(right, left)
                 return Theory.REAL
             sides = self._step(sides)
         raise Rejection("an equality takes too many steps over the reals")
+
+    def _remember(self, value: Value, other: Value) -> None:
+        """What the terms of a value are, if nothing is known of them yet: those of the other one."""
+        rels = self.rels
+        for piece in value.pieces if value.monoid is other.monoid is None else ():
+            # replacing ends if only earlier terms are put in a term's place
+            earlier = all(part.atom.number < piece.atom.number for part in other.pieces)
+            if earlier and rels.injective(piece.rel):
+                known = self._found.setdefault(piece.atom, [])
+                rest = reduce(rels.set_minus, (rels.domain(part.rel) for part in known), rels.range(piece.rel))
+                back = rels.restrict(rels.reverse(piece.rel), rest)
+                known += [Piece(part.atom, rels.compose(back, part.rel)) for part in other.pieces]
 
     def _step(self, sides: Sequence[Side]) -> list[Side]:
         """Both sides with the last term replaced that can be; else times a sum that they are divided by."""
@@ -92,26 +107,7 @@ class Reals:
                     if role == "" and other is term and power < 0 and self.rels.single_valued(rel):
                         self._require([(role, term, power)], rel)
                         return [self._multiplied(side, (role, term, -power), rel) for side in sides]
-        if not any(self._unified(p, q) for p in sides[0] for q in sides[1]):
-            raise reason or Rejection("other numbers")
-        return list(sides)
-
-    def _unified(self, mine: Piece, other: Piece) -> bool:
-        """Whether two sums that are divided by are the same, as products that differ in nothing else tell of them."""
-        graphs = []
-        for piece, theirs in ((mine, other), (other, mine)):
-            own = [place for place, factor in enumerate(piece.atom) if factor not in theirs.atom]
-            role, term, power = piece.atom[own[0]] if len(own) == 1 else ("", None, _ONE)
-            if term is None or role or power > 0:
-                return False
-            rel = self._blocks(piece, [*(k for k in range(len(piece.atom)) if k != own[0]), own[0]])
-            graphs.append((term, self.rels.into_domain(rel, rel.arity_out - term.arity)))
-        (first, one), (second, two) = sorted(graphs, key=lambda graph: graph[0].number)
-        match = self.rels.compose(self.rels.reverse(two), one)
-        if first.number == second.number or second in self._found or not self.rels.single_valued(match):
-            return False
-        self.shown(second, [Piece(first, match)])
-        return True
+        raise reason or Rejection("other numbers")
 
     def _apart(self, left: Side, right: Side) -> list[Side]:
         """What each side has more of than the other one: of a product with one sign, as often as both have it."""
