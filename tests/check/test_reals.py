@@ -150,6 +150,10 @@ LAWS: dict[str, Any] = {
         w.apply("multiply", chosen(w, w.masked(w.t)), w.number(2)),
         w.apply("add", *[chosen(w, w.masked(w.t))] * 2),
     ),
+    "a choice by an order": lambda w: (
+        w.apply("multiply", chosen_by_order(w, w.t), w.number(2)),
+        w.apply("add", *[chosen_by_order(w, w.t)] * 2),
+    ),
     "convert": lambda w: (w.apply("convert", w.x), w.x),
     "a maximum is attained": lambda w: (over_maxima(w), w.x),
     "x over a positive sum": lambda w: (
@@ -167,6 +171,17 @@ def chosen(w: Words, compared: Term) -> Term:
     """Elements of a table, or others where a term is what it is compared with."""
     same = w.parameter(6, 2) if compared.dtype.is_float else w.terms.make(Kind.PARAMETER, compared.dtype, 2, (8, N, N))
     return w.apply("select", w.apply("compare", compared, same, dtype=DType.I1), w.t, w.parameter(9, 2))
+
+
+def order(w: Words, table: Term, dtype: DType) -> Term:
+    """What a function makes of each row of a table."""
+    return w.terms.make(Kind.ROWS, dtype, 1, ("0" * 64, 0, 1), [w.part(table, 2)])
+
+
+def chosen_by_order(w: Words, table: Term) -> Term:
+    """Elements of x where a number that rows give is that of another vector."""
+    test = w.apply("compare", order(w, table, DType.I32), integer(w), dtype=DType.I1)
+    return w.apply("select", test, w.x, w.y)
 
 
 def root(w: Words) -> Term:
@@ -226,6 +241,18 @@ NO_LAWS: dict[str, Any] = {
     "what is compared with 0 -inf": lambda w: (
         w.apply("multiply", chosen(w, w.apply("multiply", w.number(0), w.masked(w.t))), w.number(2)),
         w.apply("add", *[chosen(w, w.apply("multiply", w.number(0), w.masked(w.t)))] * 2),
+    ),
+    "a choice by an order of -inf": lambda w: (
+        w.apply("multiply", chosen_by_order(w, w.masked(w.t)), w.number(2)),
+        w.apply("add", *[chosen_by_order(w, w.masked(w.t))] * 2),
+    ),
+    "an order that may be none": lambda w: (
+        w.apply("subtract", *[w.apply("convert", chosen_by_order(w, w.apply("divide", w.t, w.t)))] * 2),
+        w.apply("multiply", w.number(0), w.t),
+    ),
+    "elements in order": lambda w: (
+        w.apply("subtract", *[order(w, w.t, DType.F32)] * 2),
+        w.number(0),
     ),
     "-inf twice": lambda w: (w.apply("multiply", w.number(2), w.part(w.bottom, 1)), w.bottom),
     "exp(x - -inf)": lambda w: (w.apply("exponential", w.apply("subtract", w.x, w.bottom)), w.number(0)),

@@ -17,6 +17,7 @@ from ...read.attributes import Comparison
 from ...relation.objects import Dom, Rel
 from ..terms import Kind, Term, is_guarded, sum_of
 
+_OF_SIGN = ("stablehlo.convert", "stablehlo.sqrt", "stablehlo.divide")
 _OF_BOTTOM = ("stablehlo.exponential", "stablehlo.compare")
 _LINEAR = ("stablehlo.add", "stablehlo.subtract", "stablehlo.convert")
 
@@ -76,9 +77,15 @@ class Numbers:
         may = name in _OF_BOTTOM or (below and (term.kind is Kind.VIEW or name in _LINEAR))
         less = name == "stablehlo.subtract"
         return [
-            (part, may and part.dtype.is_float and not (place and less), self.rels.image(at, rel))
+            (part, may and part.dtype.is_float and not (place and less), self._image(term, at, part, rel))
             for place, (part, rel) in enumerate(self._elements(term))
         ]
+
+    def _image(self, term: Term, at: Dom, part: Term, rel: Rel) -> Dom:
+        """Where a part of a term at these indices is read, at least; of rows and sequences in all of them."""
+        if term.kind not in (Kind.ROWS, Kind.ORDER):
+            return self.rels.image(at, rel)
+        return self.rels.range(rel) if rel.arity_out == part.arity else self.rels.everything(part.arity)
 
     def _elements(self, term: Term) -> list[tuple[Term, Rel]]:
         """The parts of a term, of a maximum without −∞."""
@@ -120,6 +127,8 @@ class Numbers:
             case Kind.APPLY:
                 place = {"stablehlo.divide": 1, **dict.fromkeys(OF_POSITIVE, 0)}.get(name)
                 return place is not None and self.sign(reads[place][0], self.rels.image(indices, reads[place][1])) > 1
+            case Kind.ROWS | Kind.ORDER:
+                return not term.dtype.is_float
             case Kind.SUM if monoid in _NEUTRAL:
                 return not is_guarded(term.parts) and self.covers(reads, indices)
             case Kind.SUM:
@@ -149,10 +158,7 @@ class Numbers:
         if name == "stablehlo.multiply":
             (first, one), (second, other) = reads
             return max(min(signs), int(first is second and self.rels.equal(one, other)))
-        if name in ("stablehlo.convert", "stablehlo.sqrt", "stablehlo.divide") or term.kind in (
-            Kind.VIEW,
-            Kind.PRODUCT,
-        ):
+        if name in _OF_SIGN or term.kind in (Kind.VIEW, Kind.PRODUCT):
             return min(signs, default=0)
         if name == "stablehlo.select":
             return min(signs[1:])

@@ -374,11 +374,8 @@ class Reals:
             return [(_ONE, *read) for read in reads] if single else None
         if term.kind is Kind.VIEW:
             return [(_ONE, *read) for read in reads]
-        return (
-            [(Fraction(p.coefficient), *r) for p, r in zip(summed, reads, strict=True)]
-            if monoid is Monoid.ADD
-            else None
-        )
+        added = [(Fraction(part.coefficient), *read) for part, read in zip(summed, reads, strict=False)]
+        return added if monoid is Monoid.ADD else None
 
     def _sum(self, term: Term, at: Dom) -> list[Piece]:
         """A term as a sum of products."""
@@ -448,10 +445,7 @@ class Reals:
             return list(self._read(*only))
         if power != 1 or not counts:
             raise Rejection(f"the logarithm of {term} has no counterpart")
-        if (
-            len(counts) > 1
-            and term.kind is Kind.APPLY
-            and all(self.numbers.sign(part, self.rels.range(rel)) < 2 for part, rel in reads)
-        ):
+        unsigned = all(self.numbers.sign(part, self.rels.range(rel)) < 2 for part, rel in reads)
+        if len(counts) > 1 and term.kind is Kind.APPLY and unsigned:
             raise Rejection(f"no factor of {term} is shown to be positive")
         return [p for count, read in zip(counts, reads, strict=True) for p in self._read(*read, count, role="log")]
