@@ -227,3 +227,49 @@ def test_a_type_without_signs_has_no_negative_numbers() -> None:
     numbers = [np.full(5, number, ml_dtypes.float8_e8m0fnu) for number in (4, 2, 1)]
     left, right = (values(body, [kind] * 3, kind, *numbers).astype(float) for body in (before, after))
     assert (left[0], math.isnan(right[0])) == (2.0, True)
+
+
+@pytest.mark.parametrize(
+    ("element", "one", "expected"), [("f32", "1.0", Theory.EXACT), ("complex<f32>", "(1.0, 0.0)", None)]
+)
+def test_one_is_neutral_for_real_numbers(element: str, one: str, expected: Theory | None) -> None:
+    """(inf + 0i) · (1 + 0i) is inf + NaN i."""
+    kind = Tensor((5,), element)
+    before = f"%out = stablehlo.add %a0, %a1 : {kind}"
+    after = f"""%k = stablehlo.constant dense<{one}> : {kind}
+      %p = stablehlo.multiply %a0, %k : {kind}
+      %out = stablehlo.add %p, %a1 : {kind}"""
+    assert label(before, after, [kind] * 2, kind) is expected
+    numbers = [np.full(5, number, np.complex64 if expected is None else np.float32) for number in (np.inf, 0)]
+    left, right = (values(body, [kind] * 2, kind, *numbers) for body in (before, after))
+    assert np.array_equal(left, right, equal_nan=True) is (expected is not None)
+
+
+@pytest.mark.parametrize(("element", "proved"), [("f32", True), ("f8E8M0FNU", False)])
+@pytest.mark.parametrize("late", [False, True])
+def test_partial_sums_without_signs_are_not_negated(element: str, proved: bool, late: bool) -> None:
+    """Twice negated they are themselves, before the sum over devices or around it; or else they are NaN."""
+    result = Tensor((5,), element)
+    whole, parts = ([Tensor((5,), element), *_halves(element, size)] for size in (6, 3))
+    dot = "%dot = stablehlo.dot_general %a1, %a2, contracting_dims = [1] x [0] : ({0}, {1}) -> {2}"
+    before = f"{dot.format(*whole[1:], result)} %out = stablehlo.multiply %a0, %dot : {result}"
+    after = f"""{dot.format(*parts[1:], result)}
+      %n = stablehlo.negate %dot : {result}
+      %p = stablehlo.negate %n : {result}
+      %all = "stablehlo.all_reduce"({"%n" if late else "%p"}) <{{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>,
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}> ({{
+      ^bb0(%l: tensor<{element}>, %r: tensor<{element}>):
+        %s = stablehlo.add %l, %r : tensor<{element}>
+        stablehlo.return %s : tensor<{element}>
+      }}) : ({result}) -> {result}
+      %m = stablehlo.negate %all : {result}
+      %out = stablehlo.multiply %a0, {"%m" if late else "%all"} : {result}"""
+    first, second = program(before, whole, result, 2), program(after, parts, result, 2)
+    decision = decide(first, second, deadline=time.monotonic() + 60, assume_in_bounds=False)
+    (comparison,) = decision.comparisons
+    assert comparison is not None
+    assert comparison.proved is proved
+
+
+def _halves(element: str, size: int) -> list[Tensor]:
+    return [Tensor((5, size), element, "{devices=[1,2]<=[2]}"), Tensor((size,), element, "{devices=[2]<=[2]}")]

@@ -91,7 +91,7 @@ def sum_of(term: Term) -> tuple[Monoid, tuple[Piece, ...]] | None:
     """A term as a sum of elements, each with its count: what it is defined as, or what `add` and the like come to."""
     if term.kind is Kind.SUM and term.monoid is not None:
         return term.monoid, term.parts
-    if term.kind is not Kind.APPLY or not 1 <= len(term.parts) <= 2:
+    if term.kind is not Kind.APPLY or term.dtype.is_positive or not 1 <= len(term.parts) <= 2:
         return None
     name, (first, *rest) = term.key, term.parts
     monoid = next((monoid for monoid in Monoid if monoid.value == name and rest), None)

@@ -34,12 +34,16 @@ def relate_elementwise(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     type_, monoid = op.results[0].tensor, _MONOIDS.get(op.name)
     if monoid is not None and type_.dtype.is_bool:
         monoid = _LOGICAL.get(monoid, monoid)
+    if type_.dtype.is_positive and op.name == "stablehlo.subtract":
+        monoid = None  # there is nothing that y could be added as
     if monoid is not None and any(value.monoid is monoid for value in values):
         return [_combined(engine, op, values, monoid)]
-    if op.name == "stablehlo.negate" and values[0].monoid is Monoid.ADD:
+    if op.name == "stablehlo.negate" and values[0].monoid is Monoid.ADD and not type_.dtype.is_positive:
         return [_negated(engine, values[0])]
     commutative = op.name in COMMUTATIVE
-    exact = monoid is not None and (monoid.reorders_exactly(type_.dtype) or monoid is Monoid.MUL)
+    # (∞ + 0i) · 1 is ∞ + NaN i
+    is_product = monoid is Monoid.MUL and not type_.dtype.is_complex
+    exact = monoid is not None and (monoid.reorders_exactly(type_.dtype) or is_product)
     function = replace(_function(engine, op), neutral=monoid if exact and commutative else None)
     return [_applied(engine, function, values, type_)]
 
@@ -89,7 +93,7 @@ def _around_constants(engine: Engine, function: Function, values: Sequence[Any],
     """The other operand, where one is the neutral element.
 
     Lemma *neutral element*: max(x, −inf) = x, x · 1 = x and the like, exact for reducers that reorder exactly and for
-    products.
+    products of real numbers.
     """
     if function.neutral is None or len(values) != 2 or any(value.monoid for value in values):
         return []

@@ -67,6 +67,11 @@ class DType(enum.Enum):
         return self.value[0] == "f" or self is DType.BF16
 
     @property
+    def is_positive(self) -> bool:
+        """Float type of positive numbers alone: without signs and zero, so that x - y and x + (-y) differ."""
+        return self is DType.F8E8M0FNU
+
+    @property
     def is_complex(self) -> bool:
         return self.value.startswith("complex")
 

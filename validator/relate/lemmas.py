@@ -49,7 +49,7 @@ LEMMAS = (
     Lemma(
         "neutral element",
         "max(x, −inf) = x, x · 1 = x and the like at the points where an operand is the neutral element",
-        "the op reorders exactly or is a product; the constant has the neutral element's bits",
+        "the op reorders exactly or is a product of real numbers; the constant has the neutral element's bits",
         Theory.EXACT,
         "ops/elementwise_relation.py",
     ),

@@ -48,7 +48,7 @@ def _parts(walk: Walk, piece: Piece, monoid: Monoid) -> list[Piece] | None:
         return None
     name, _, reads = operation
     signs = _SIGNS.get(name) if monoid is Monoid.ADD else (1, 1) if name == monoid.value else None
-    if signs is None or len(signs) != len(atom.operands):
+    if signs is None or len(signs) != len(atom.operands) or (-1 in signs and atom.dtype.is_positive):
         return None
     parts = []
     for operand, read, sign in zip(atom.operands, reads, signs, strict=True):

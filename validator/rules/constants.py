@@ -59,9 +59,6 @@ _INTEGER_BITS = {DType.BF16: 8, DType.F16: 11, DType.F32: 24, DType.F64: 53}
 _INFINITE = _ARITHMETIC_FLOATS | {DType.F8E3M4, DType.F8E4M3, DType.F8E5M2}
 """The types in which what is too great becomes infinite; in others it becomes NaN, or their greatest number."""
 
-POSITIVE = frozenset({DType.F8E8M0FNU})
-"""Float types without signs and zero, in which x - y and x + (-y) differ: no law that needs either is used of them."""
-
 MONOIDS = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
 IDEMPOTENT = ("maximum", "minimum", "and", "or")
 
@@ -140,7 +137,7 @@ class Constants:
 
     def _dtype_facts(self, name: str, known: list[str]) -> Iterator[Fact]:
         dtype = self._dtypes[name]
-        is_float = dtype is None or (dtype.is_float and dtype not in POSITIVE)
+        is_float = dtype is None or (dtype.is_float and not dtype.is_positive)
         exact = dtype is not None and (dtype.is_integer or dtype.is_bool)
         if is_float:
             yield "float", (name,)
@@ -150,7 +147,7 @@ class Constants:
             yield "integer", (name,)
         if is_float or (dtype is not None and dtype.is_signed):
             yield "signed", (name,)
-        if dtype is None or not (dtype.is_bool or dtype in POSITIVE):
+        if dtype is None or not (dtype.is_bool or dtype.is_positive):
             yield "negates", (name,)
         if dtype is None or dtype in _INFINITE:
             yield "infinite", (name,)

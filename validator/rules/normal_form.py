@@ -23,7 +23,7 @@ from fractions import Fraction
 
 from ..ops.record import Theory
 from ..read.ir import DType
-from .constants import POSITIVE, REALS, is_power_of_two
+from .constants import REALS, is_power_of_two
 
 Exponents = tuple[tuple[int, int], ...]
 """Atoms (class numbers) with their exponents, sorted."""
@@ -83,7 +83,7 @@ def laws_of(dtype: str, theory: Theory) -> tuple[Laws, ...]:
     type_ = DType(dtype)
     if type_.is_integer:
         return (Laws("integer-polynomials", modulus=1 << type_.bits, expand=True),)
-    is_loose = type_.is_float and type_ not in POSITIVE and theory is not Theory.EXACT
+    is_loose = type_.is_float and not type_.is_positive and theory is not Theory.EXACT
     return (Laws("sums-and-products-reordered"),) if is_loose else ()
 
 
