@@ -47,7 +47,7 @@ def _view(position: int, op: str, pieces: Sequence[int]) -> list[str]:
     return [_line("step", position=position, op=op), claim]
 
 
-def _printed(lines: Sequence[str]) -> str:
+def printed(lines: Sequence[str]) -> str:
     """The form in which MLIR prints it, which is what is sealed."""
     from jaxlib.mlir import ir
 
@@ -71,7 +71,7 @@ def _certificate(
         before=digest(fold_scalars(before)),
         after=digest(fold_scalars(after)),
     )
-    return sealed(_printed([head, *tables, _line("program"), *first, _line("program"), *second]))
+    return sealed(printed([head, *tables, _line("program"), *first, _line("program"), *second]))
 
 
 def _rejected(text: str, before: Program, after: Program, reason: str) -> None:
@@ -178,7 +178,7 @@ def test_a_sum_of_elements_that_may_be_absent_is_none_of_them(besides: bool):
             *_view(9, "stablehlo.reshape", [guard, relations + 2, 1]),
         ]
     middle = [*lines[start:compare], *first, *lines[compare:select], *steps, *lines[select + 2 :]]
-    forged = _printed([*lines[:start], *tables, *middle])
+    forged = printed([*lines[:start], *tables, *middle])
     if not besides:
         forged = forged.replace('"exact"', '"reassociated"')
     reason = "is not known to be one element" if besides else "holds other elements under its guards"
@@ -263,7 +263,7 @@ def test_a_function_of_an_element_that_may_be_absent_is_no_sum():
     end = next(k for k, line in enumerate(lines) if k > start and '"shardproof.program"' in line)
     step = next((k for k in range(start, end) if "stablehlo.add" in lines[k]), end)
     claims = _view(6, "stablehlo.add", [terms + 1, relations + 2, 1])
-    forged = _printed([*lines[:start], *tables, *lines[start:step], *claims, *lines[end:]])
+    forged = printed([*lines[:start], *tables, *lines[start:step], *claims, *lines[end:]])
     with pytest.raises(Rejection, match="a function of elements that may be absent"):
         check(sealed(forged).encode(), "certificate", before, after)
 

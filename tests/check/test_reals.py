@@ -146,6 +146,7 @@ LAWS: dict[str, Any] = {
         softmax(w, w.masked(w.t), w.y, "j <= i0"),
     ),
     "exp(-inf - x) = 0": lambda w: (w.apply("exponential", w.apply("subtract", w.bottom, w.x)), w.number(0)),
+    "a logarithm that is a number": lambda w: (w.apply("subtract", *[w.apply("log", root(w))] * 2), w.number(0)),
     "what is compared with -inf": lambda w: (
         w.apply("multiply", chosen(w, w.masked(w.t)), w.number(2)),
         w.apply("add", *[chosen(w, w.masked(w.t))] * 2),
@@ -204,6 +205,7 @@ NO_LAWS: dict[str, Any] = {
     "x / 0 = 0": lambda w: (w.apply("divide", w.x, w.number(0)), w.number(0)),
     "exp(log x) = x": lambda w: (w.apply("exponential", w.apply("log", w.x)), w.x),
     "exp(log x) / x = 1": lambda w: (w.apply("divide", w.apply("exponential", w.apply("log", w.x)), w.x), w.number(1)),
+    "a logarithm by itself": lambda w: (w.apply("divide", *[w.apply("log", root(w))] * 2), w.number(1)),
     "log(x y)": lambda w: (
         w.apply("log", w.apply("multiply", w.x, w.y)),
         w.apply("add", w.apply("log", w.x), w.apply("log", w.y)),

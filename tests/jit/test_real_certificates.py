@@ -86,7 +86,7 @@ def test_certificates_of_rings_do_not_hold_of_wrong_ones(captured: Capture, name
         check(forged.encode(), "forged", same, wrong)
 
 
-@pytest.mark.parametrize("name", [name for name in test_reals.RIGHT if name != "a common divisor"])
+@pytest.mark.parametrize("name", test_reals.RIGHT)
 def test_small_laws_have_certificates(captured: Capture, name: str) -> None:
     accepted(*captured(lambda: test_reals.on_shards(*test_reals.RIGHT[name], count=2)))
 

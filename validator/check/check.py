@@ -90,7 +90,7 @@ def _check(certificate: Certificate, before: Program, after: Program, given: Giv
     first: Run = run(logical, True, before.num_partitions, inner)
     second: Run = run(devices, False, after.num_partitions)
     if head["theory"] == Theory.REAL.value:
-        first.reals = second.reals = Reals(first)
+        first.reals = second.reals = Reals(first, before)
     specified = first.program(before, _parameters(first, before, before, None), certificate.before)
     arguments = _parameters(second, *((after, after, None) if stages else (before, after, given.parameters)))
     computed = second.program(after, arguments, certificate.after)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ...ops.record import Theory
 from ...ops.values import Piece, Value
@@ -10,29 +10,12 @@ from ...read.certificates import Fact
 from ..errors import Rejection
 from .ground import shown_by_rules
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from ..run import Run
-    from ..terms import Term
+def met(run: Any, value: Value, fact: Fact) -> Value:
+    """The value with the parts that a term is shown to be in the term's place, wherever they are read.
 
-
-def shown_over_reals(run: Run, term: Term, parts: Sequence[Piece], theory: Theory, fact: Fact) -> None:
-    """That the term is each part by the arithmetic of real numbers, which needs nothing said of it."""
-    if theory is not Theory.REAL or run.reals is None or fact.said["opened"] or fact.instances:
-        raise Rejection("an equality over the reals in another theory, or with what shows others")
-    run.reals.shown(term, parts)
-
-
-WAYS = {"rules": shown_by_rules, "reals": shown_over_reals}
-"""How an equality is shown: each takes the run, the term, what it is to be, the theory, and what the certificate says.
-
-The term at each index at which a part is read has to be that part there, for all inputs of which the theory speaks.
-"""
-
-
-def met(run: Run, value: Value, fact: Fact) -> Value:
-    """The value with the parts that a term is shown to be in the term's place, wherever they are read."""
+    The term at each index at which a part is read has to be that part there, for all inputs of which the theory speaks.
+    """
     rels, said = run.rels, fact.said
     term, parts, theory = run.tables.term(said["term"]), run.tables.pieces(said["parts"]), Theory(said["theory"])
     known = run.covered(parts, None)
@@ -41,7 +24,12 @@ def met(run: Run, value: Value, fact: Fact) -> Value:
         for part in parts
     ):
         raise Rejection(f"{term} is said to be a term of another type, or in a sum")
-    WAYS[said["by"]](run, term, parts, theory, fact)
+    if said["by"] == "rules":
+        shown_by_rules(run, term, parts, theory, fact)
+    elif theory is not Theory.REAL or run.reals is None or said["by"] != "reals" or said["opened"] or fact.instances:
+        raise Rejection("an equality over the reals in another theory, or with what shows others")
+    else:
+        run.reals.shown(term, parts)
     pieces: list[Piece] = []
     for piece in value.pieces:
         if piece.atom is term:

@@ -7,17 +7,21 @@ zero, or takes a root or a logarithm outside its domain, on the way. It is *real
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Any
 
-from ...ops.elementwise import OF_POSITIVE, TOTAL_OVER_REALS
+from ...ops.domains import ALLOWED_BY, LIMITED, limited
+from ...ops.elementwise import TOTAL_OVER_REALS
 from ...ops.monoid import Monoid
+from ...ops.values import Value
 from ...read.attributes import Comparison
+from ...read.ir import Program
 from ...relation.objects import Dom, Rel
 from ..terms import Kind, Term, is_guarded, sum_of
 
 _OF_SIGN = ("stablehlo.convert", "stablehlo.sqrt", "stablehlo.divide")
+_OF_ZERO = ("stablehlo.convert", "stablehlo.multiply", "stablehlo.negate")
 _OF_BOTTOM = ("stablehlo.exponential", "stablehlo.compare")
 _LINEAR = ("stablehlo.add", "stablehlo.subtract", "stablehlo.convert")
 
@@ -32,8 +36,8 @@ def name_of(term: Term) -> str:
 class Numbers:
     """What is known of the terms of one check; every answer holds at all indices that it was asked about."""
 
-    def __init__(self, run: Any) -> None:
-        self.run, self.rels = run, run.rels
+    def __init__(self, run: Any, before: Program | None = None) -> None:
+        self.run, self.rels, self.limited = run, run.rels, limited(before) if before else []
         self._known: dict[tuple[Term, bool, bool], Dom] = {}
 
     def reads_of(self, term: Term) -> list[tuple[Term, Rel]]:
@@ -59,7 +63,7 @@ class Numbers:
             at, known, each = pending.pop(what), seen.get(what, self._known.get(what)), what[0]
             if self.rels.set_empty(at) or (known is not None and self.rels.set_subset(at, known)):
                 continue
-            if not (what[1] and self._is(each, -math.inf)) and not self._is_local(each, at, proper):
+            if not (what[1] and self.run.number_of(each) == -math.inf) and not self._is_local(each, at, proper):
                 return False
             # what a loop carries is real by induction: it is taken for that while the ends of the loop are looked at
             seen[what] = at if known is None else self.rels.set_union(known, at)
@@ -90,7 +94,7 @@ class Numbers:
     def _elements(self, term: Term) -> list[tuple[Term, Rel]]:
         """The parts of a term, of a maximum without −∞."""
         neutral = _NEUTRAL.get((sum_of(term) or (None,))[0])
-        return [read for read in self.reads_of(term) if neutral is None or not self._is(read[0], neutral)]
+        return [read for read in self.reads_of(term) if neutral is None or self.run.number_of(read[0]) != neutral]
 
     def _carried(self, term: Term) -> list[Any]:
         """What a loop of the before program carries at first and at the end of its body; nothing while it is walked."""
@@ -100,9 +104,6 @@ class Numbers:
         if any(value.monoid is not None for value in values):
             return []
         return [piece for value in values for piece in value.pieces]
-
-    def _is(self, term: Term, number: float) -> bool:
-        return term.kind is Kind.SCALAR and self.run.number_of(term) == number
 
     def _is_local(self, term: Term, indices: Dom, proper: bool) -> bool:
         """Whether a term is a real number at these indices if all that it needs is."""
@@ -118,15 +119,15 @@ class Numbers:
                 return bool(self._carried(term)) or not term.dtype.is_float
             case Kind.ARRAY:
                 return term in self.run.terms.finite or not term.dtype.is_float
-            case Kind.APPLY if name == "stablehlo.bitcast_convert" and term.dtype.is_float:
+            case Kind.APPLY if is_guarded(term.parts) or (name == "stablehlo.bitcast_convert" and term.dtype.is_float):
                 return False  # bits may be those of any float
-            case Kind.APPLY if is_guarded(term.parts) or not self._is_defined(term, indices):
+            case Kind.APPLY if not all(self.covers([read], indices) for read in self.reads_of(term)):
                 return False
             case Kind.APPLY if proper or monoid in _NEUTRAL or name in TOTAL_OVER_REALS or not term.dtype.is_float:
                 return bool(reads) or not term.parts
-            case Kind.APPLY:
-                place = {"stablehlo.divide": 1, **dict.fromkeys(OF_POSITIVE, 0)}.get(name)
-                return place is not None and self.sign(reads[place][0], self.rels.image(indices, reads[place][1])) > 1
+            case Kind.APPLY if name in LIMITED:
+                part, rel = reads[LIMITED[name]]
+                return self.allows(name, part, self.rels.image(indices, rel))
             case Kind.ROWS | Kind.ORDER:
                 return not term.dtype.is_float
             case Kind.SUM if monoid in _NEUTRAL:
@@ -139,12 +140,27 @@ class Numbers:
             case _:
                 return False
 
-    def _is_defined(self, term: Term, indices: Dom) -> bool:
-        return all(self.rels.set_subset(indices, self.rels.domain(part.rel)) for part in term.parts)
-
     def covers(self, reads: Iterable[tuple[Term, Rel]], indices: Dom) -> bool:
         """Whether something is read at each of the indices."""
         return self.rels.set_empty(reduce(self.rels.set_minus, (self.rels.domain(rel) for _, rel in reads), indices))
+
+    def allows(self, name: str, term: Term, indices: Dom) -> bool:
+        """Whether an op gives a real number for a term at these indices: by its sign, or as it has to before."""
+        for number, other in self.limited:
+            value: Any = self.run.env.get(number) if other in ALLOWED_BY[name] else None
+            single = isinstance(value, Value) and value.monoid is None and not is_guarded(value.pieces)
+            for piece in value.pieces if single else ():
+                every = self._factors(piece.atom, self.rels.range(piece.rel))
+                for part, at in every if name == "stablehlo.divide" else [next(every)]:
+                    indices = self.rels.set_minus(indices, at) if part is term else indices
+        return self.rels.set_empty(indices) or self.sign(term, indices) > 1
+
+    def _factors(self, term: Term, at: Dom) -> Iterator[tuple[Term, Dom]]:
+        """A term that is not zero at these indices, and what is none, either, for that."""
+        yield term, at
+        if not is_guarded(term.parts) and (term.kind in (Kind.VIEW, Kind.PRODUCT) or name_of(term) in _OF_ZERO):
+            for part, rel in self.reads_of(term):
+                yield from self._factors(part, self.rels.image(at, rel))
 
     def sign(self, term: Term, indices: Dom) -> int:
         """2 for a term that is positive at these indices if it is real there, 1 if not negative; 0 for all else."""
@@ -191,8 +207,7 @@ class Numbers:
 
     def _sign_of_number(self, term: Term, indices: Dom) -> int:
         if term.kind is Kind.INTEGER:
-            more = [self.rels.set_subset(indices, self.rels.dom(f"{{[n] : n >= {least}}}")) for least in (0, 1)]
-            return sum(more)
+            return sum(self.rels.set_subset(indices, self.rels.dom(f"{{[n] : n >= {least}}}")) for least in (0, 1))
         number = self.run.number_of(term)
         if not isinstance(number, int | float):
             return int(term.dtype.is_bool)

@@ -13,14 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
+from itertools import combinations
 from typing import Any
 
 from ...ops.monoid import Monoid
 from ...ops.record import Theory
 from ...ops.sums import counted
 from ...ops.values import Piece, Value, gathered
-from ...read.ir import DType, TensorType
+from ...read.ir import DType, Program, TensorType
 from ...relation.build import constant, names, passing
 from ...relation.objects import Dom, Rel
 from ...rules.constants import rational
@@ -46,8 +47,8 @@ _ONE = Fraction(1)
 class Reals:
     """The arithmetic of one check, and what terms were found to be."""
 
-    def __init__(self, run: Any) -> None:
-        self.run, self.rels, self.numbers = run, run.rels, Numbers(run)
+    def __init__(self, run: Any, before: Program | None = None) -> None:
+        self.run, self.rels, self.numbers = run, run.rels, Numbers(run, before)
         self._found: dict[Term, list[Piece]] = {}
 
     def shown(self, term: Term, parts: Sequence[Piece]) -> None:
@@ -137,19 +138,19 @@ class Reals:
         pieces = [part for piece in pieces for part in self._joined(piece)]
         if len(pieces) > MAX_PIECES:
             raise Rejection("a sum of too many products")
-        for number, piece in enumerate(pieces):
-            for other in pieces[:number]:
-                if other.atom == piece.atom and other.coefficient * piece.coefficient < 0:
-                    self._require(piece.atom, self.rels.meet(piece.rel, other.rel))
+        for other, piece in combinations(pieces, 2):
+            if other.atom == piece.atom and other.coefficient * piece.coefficient < 0:
+                self._require(piece.atom, self.rels.meet(piece.rel, other.rel))
         return gathered(self.rels, pieces)
 
     def _require(self, factors: Sequence[Factor], rel: Rel) -> None:
         """That these factors are real numbers wherever they are read."""
         for place, (role, term, power) in enumerate(factors if not self.rels.empty(rel) else ()):
             at = self.rels.range(self._blocks(Piece(factors, rel), [place]))
-            if role == "log" or not self.numbers.is_real(term, at):
+            allows = partial(self.numbers.allows, term=term, indices=at)
+            if not self.numbers.is_real(term, at) or (role == "log" and not allows("stablehlo.log")):
                 raise Rejection(f"{term} is not shown to be a real number")
-            if power < 0 and (role == "is" or (role == "" and self.numbers.sign(term, at) < 2)):
+            if power < 0 and (role in ("is", "log") or (role == "" and not allows("stablehlo.divide"))):
                 raise Rejection(f"{term} is not shown to be other than zero")
 
     # products -------------------------------------------------------------------------------------------------------
@@ -277,7 +278,7 @@ class Reals:
         if name_of(term) == "stablehlo.log":
             ((inner, read),) = self._operands(term, self.rels.range(rel))
             term, rel, role = inner, self.rels.compose(rel, read), ""
-            if self.numbers.sign(term, self.rels.range(rel)) < 2:
+            if not self.numbers.allows("stablehlo.log", term, self.rels.range(rel)):
                 raise Rejection(f"{term} is not shown to be positive")
         elif number is not None:
             term, power = self.run.number(DType.F64, 1), power * number
@@ -365,14 +366,12 @@ class Reals:
             if right:
                 return [(right if name == "stablehlo.multiply" else 1 / right, first, one)]
             return [(left, second, other)] if left and name == "stablehlo.multiply" else None
-        if name == "stablehlo.convert" and reads[0][0].dtype.is_float:
-            (only,) = reads
-            return [(_ONE, *only)]
         if term.kind is Kind.SUM and monoid in (Monoid.MAX, Monoid.MIN):
             single = all(self.rels.single_valued(rel) for _, rel in reads) and self.numbers.covers(reads, at)
             self.rels.disjoint([rel for _, rel in reads], f"{term} has no counterpart")
             return [(_ONE, *read) for read in reads] if single else None
-        if term.kind is Kind.VIEW:
+        converted = name == "stablehlo.convert" and [part.dtype.is_float for part, _ in reads] == [True]
+        if term.kind is Kind.VIEW or converted:
             return [(_ONE, *read) for read in reads]
         added = [(Fraction(part.coefficient), *read) for part, read in zip(summed, reads, strict=False)]
         return added if monoid is Monoid.ADD else None
@@ -445,7 +444,7 @@ class Reals:
             return list(self._read(*only))
         if power != 1 or not counts:
             raise Rejection(f"the logarithm of {term} has no counterpart")
-        unsigned = all(self.numbers.sign(part, self.rels.range(rel)) < 2 for part, rel in reads)
-        if len(counts) > 1 and term.kind is Kind.APPLY and unsigned:
+        signed = any(self.numbers.allows("stablehlo.log", part, self.rels.range(rel)) for part, rel in reads)
+        if len(counts) > 1 and term.kind is Kind.APPLY and not signed:
             raise Rejection(f"no factor of {term} is shown to be positive")
         return [p for count, read in zip(counts, reads, strict=True) for p in self._read(*read, count, role="log")]
