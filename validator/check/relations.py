@@ -29,7 +29,7 @@ _NAMES = """
 _OTHERS: dict[str, Callable[..., Any]] = {
     "preimage": lambda dom, rel: dom.apply(rel.reverse()),
     "project_out": lambda rel, first, count: rel.project_out(_OUT, first, count),
-    "fix_range": lambda rel, place, value: rel.fix_val(_OUT, place, isl.Val(value, context=rel.get_ctx())),
+    "fix_range": lambda rel, place, value: rel.fix_val(_OUT, place, isl.Val(str(value), context=rel.get_ctx())),
     # {(p, x1…) -> rest} from {p -> (x1…, rest)}, and back
     "into_domain": lambda rel, count: rel.move_dims(_IN, rel.dim(_IN), _OUT, 0, count),
     "into_range": lambda rel, count: rel.move_dims(_OUT, 0, _IN, rel.dim(_IN) - count, count),

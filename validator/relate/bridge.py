@@ -18,6 +18,7 @@ from ..ops.record import Theory
 from ..read.ir import DType
 from ..relation.build import names
 from ..relation.store import Dom, Rel, RelationLimitError, Store
+from ..rules.rule import LAWLESS
 from .atoms import Atom, AtomKind, name_of, reads_of
 from .chains import Chains, family_of, is_scalar_of
 from .spaces import Spaces
@@ -289,6 +290,8 @@ class _Graph:
         return self._known[atom.number]
 
     def _needed(self, atom: Atom) -> tuple[Atom, ...]:
+        if atom.dtype in LAWLESS:
+            return ()
         if atom.kind in (AtomKind.LIFT, AtomKind.PRODUCT):
             return atom.operands
         if atom.kind is AtomKind.NAMED and self._sum(atom) is not None:
@@ -319,6 +322,8 @@ class _Graph:
         if atom.kind is AtomKind.CONSTANT and atom.arity == 0 and isinstance(atom.data, (tuple, float)):
             value = atom.data[1] if isinstance(atom.data, tuple) else atom.data
             return self.terms.constant(value, type_)
+        if atom.dtype in LAWLESS:
+            return self.terms.leaf(f"atom{atom.number}", type_)
         if atom.kind is AtomKind.LIFT:
             return self._lifted(atom, space, type_)
         monoid = self._sum(atom)

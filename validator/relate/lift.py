@@ -81,7 +81,8 @@ def met(walk: Walk, piece: Piece, theories: list[Theory]) -> list[Piece]:
     meeting = context.meetings[atom.number]
     if meeting is None:
         return [piece]
-    if meeting.theory is Theory.REAL and context.reals is not None and not context.reals.covers(atom, piece.rel):
+    real = meeting.theory is Theory.REAL
+    if real and context.reals is not None and not context.reals.covers_read(walk, atom, piece.rel):
         return [piece]
     theories.append(meeting.theory)
     store = walk.store

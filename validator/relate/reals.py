@@ -25,6 +25,7 @@ from ..rules.constants import rational
 from .atoms import Atom, AtomKind, name_of, reads_of
 from .context import Context, Definition
 from .forms import Form, NoFormError, factors_of, matched, restricted
+from .kept import are_alike
 from .needed import needed
 from .partial import CHOICES, is_total, made_of, not_total, stand_in
 from .polynomials import MAX_PIECES, Polynomials
@@ -98,12 +99,13 @@ class Reals:
         if not atom.dtype.is_float or self._seconds > MAX_SECONDS:
             return None
         start = time.process_time()
-        if not walk.is_original and not self._sealed:
-            self._seal(walk)
+        self._seal(walk)
         if walk.is_original:
             self._last_original = max(self._last_original, atom.number)
         try:
             parts = self._find(walk, atom, deep=False) or self._find(walk, atom, deep=True)
+            if parts is not None and walk.is_original and not are_alike(walk, atom, parts, self._is_shown):
+                return None
         finally:
             self._seconds += time.process_time() - start
         for part in parts or () if walk.is_original else ():
@@ -214,10 +216,10 @@ class Reals:
         space = self._spaces.of(atom)
         if atom.kind is AtomKind.LIFT:
             name = name_of(atom)
-            if name in ("stablehlo.select", "stablehlo.convert") and atom.operands[0].dtype.is_bool:
-                return self._chosen(walk, atom, deep)
             if self._is_exposed(atom):
                 return None
+            if name in ("stablehlo.select", "stablehlo.convert") and atom.operands[0].dtype.is_bool:
+                return self._chosen(walk, atom, deep)
             if name not in self._ops or any(not operand.dtype.is_float for operand in atom.operands):
                 return None
             if not self._is_defined(walk, atom):
@@ -371,6 +373,8 @@ class Reals:
 
     def _seal(self, walk: Walk) -> None:
         """The original is gone through: tell what it computes for all inputs from what a choice may leave out."""
+        if self._sealed or walk.is_original:
+            return
         self._sealed = True
         self._shielded.update(not_total(self._uncertain, self._stands_for))
         self._limit()
@@ -410,10 +414,14 @@ class Reals:
             else:
                 yield self.covers(operand, rel if operand.arity == atom.arity else None)
 
+    def covers_read(self, walk: Walk, atom: Atom, rel: Rel) -> bool:
+        """The same of a term at the points of one program, once the original is gone through."""
+        self._seal(walk)
+        return self.covers(atom, rel)
+
     def is_real(self, walk: Walk, atom: Atom, rel: Rel | None = None) -> bool:
         """Whether the term is a real number wherever it is read."""
-        if not walk.is_original and not self._sealed:
-            self._seal(walk)
+        self._seal(walk)
         if not walk.is_original and atom.number in self._shielded:
             return False
         return self._has_real(walk, atom, rel)
@@ -500,9 +508,11 @@ class Reals:
 
     def _is_defined(self, walk: Walk, atom: Atom) -> bool:
         """Whether an op on real numbers gives one: in the original it does by assumption."""
+        return is_total(atom) or atom.number <= self._last_original or self._is_shown(walk, atom)
+
+    def _is_shown(self, walk: Walk, atom: Atom) -> bool:
+        """Whether that is known of an op that does not give one for all real numbers."""
         name = name_of(atom)
-        if is_total(atom) or atom.number <= self._last_original:
-            return True
         if not atom.dtype.is_float or any(not operand.dtype.is_float for operand in atom.operands):
             return False
         try:

@@ -254,13 +254,13 @@ class Store:
         """Only those pairs whose range dimension `position` has this value."""
         return self._memoised(
             ("fix_range", rel.number, position, value),
-            lambda: self.intern(rel.map.fix_val(isl.dim_type.out, position, isl.Val(value))),
+            lambda: self.intern(rel.map.fix_val(isl.dim_type.out, position, isl.Val(str(value)))),
         )
 
     def fix_domain(self, rel: Rel, position: int, value: int) -> Rel:
         return self._memoised(
             ("fix_domain", rel.number, position, value),
-            lambda: self.intern(rel.map.fix_val(isl.dim_type.in_, position, isl.Val(value))),
+            lambda: self.intern(rel.map.fix_val(isl.dim_type.in_, position, isl.Val(str(value)))),
         )
 
     def into_domain(self, rel: Rel, count: int) -> Rel:

@@ -1,0 +1,98 @@
+"""What is no real number for some inputs cancels nowhere that the partitioned program may meet these inputs."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardproof.validator.ops.record import Theory
+
+from .modules import module, theory_of
+from .pairs import Tensor, program, proved
+from .test_false_proofs_over_reals import FIRST_TWO, ROWS
+
+_CANCELLING = {
+    "to a factor": ("%m = stablehlo.multiply %x, %x : {t} %q = stablehlo.divide %m, %x : {t}", "%x"),
+    "to one": ("%m = stablehlo.divide %x, %x : {t} %q = stablehlo.multiply %m, %a : {t}", "%a"),
+    "to zero": ("%m = stablehlo.divide %a, %x : {t} %q = stablehlo.subtract %m, %m : {t}", "%zeros"),
+    "logarithm": ("%m = stablehlo.log %x : {t} %q = stablehlo.exponential %m : {t}", "%x"),
+}
+
+
+@pytest.mark.parametrize("name", _CANCELLING)
+@pytest.mark.parametrize("left_out", ["%p", "%mask"])
+@pytest.mark.parametrize("chosen", ["%n", "everywhere"])
+def test_what_cancels_where_it_is_left_out_is_nothing_else_elsewhere(name: str, left_out: str, chosen: str) -> None:
+    """select(p, x · x / x, a) + select(¬p, x, a) takes x for nothing that is 0 / 0; so does its own quotient."""
+    made, same = _CANCELLING[name]
+    t = "tensor<4xf32>"
+    lines = f"""{FIRST_TWO} %zeros = stablehlo.subtract %a, %a : {t} %n = stablehlo.not %p : tensor<4xi1>
+      {made.format(t=t)} %c = stablehlo.select {left_out}, %q, %a : tensor<4xi1>, {t}"""
+
+    def total(other: str) -> str:
+        kept = f"%d = stablehlo.select {chosen}, {other}, %a : tensor<4xi1>, {t}"
+        if chosen == "everywhere":
+            kept = f"%d = stablehlo.add {other}, %a : {t}"
+        return f"{lines} {kept} %o = stablehlo.add %c, %d : {t} return %o : {t}"
+
+    before, wrong = (module([*ROWS, ("p", "4xi1", "")], "4xf32", total(other)) for other in (same, "%q"))
+    assert theory_of(before, wrong, Theory.REAL) is None
+    assert theory_of(wrong, wrong, Theory.REAL) is not None
+
+
+def test_a_choice_of_what_is_left_out_elsewhere_is_no_number() -> None:
+    """0 · select(¬p, a / x, x) is not 0, where select(p, a / x, x) is all that the original computes."""
+    t = "tensor<4xf32>"
+    root = f"""%q = stablehlo.divide %a, %x : {t} %c = stablehlo.select %p, %q, %x : tensor<4xi1>, {t}
+      %n = stablehlo.not %p : tensor<4xi1> %d = stablehlo.select %n, %q, %x : tensor<4xi1>, {t}"""
+    arguments = [*ROWS, ("p", "4xi1", "")]
+    before = module(arguments, "4xf32", f"{root.partition(' %n')[0]} return %c : {t}")
+    after = f"{root} %e = stablehlo.subtract %d, %d : {t} %o = stablehlo.add %c, %e : {t} return %o : {t}"
+    assert theory_of(before, module(arguments, "4xf32", after), Theory.REAL) is None
+
+
+@pytest.mark.parametrize("divisor", ["%y", "%e"])
+@pytest.mark.parametrize(
+    ("kind", "use"),
+    [
+        ("i1", "%r = stablehlo.compare GT, {0}, %w : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>"),
+        (
+            "i32",
+            "%u = stablehlo.convert {0} : (tensor<8xf32>) -> tensor<8xi32> "
+            "%v = stablehlo.convert %w : (tensor<8xf32>) -> tensor<8xi32> %r = stablehlo.add %u, %v : tensor<8xi32>",
+        ),
+        (
+            "f32",
+            "%p = stablehlo.compare GT, {0}, %w : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1> "
+            "%r = stablehlo.select %p, %x, %w : tensor<8xi1>, tensor<8xf32>",
+        ),
+    ],
+)
+def test_a_division_by_zero_does_not_cancel_under_a_test(kind: str, use: str, divisor: str) -> None:
+    """(x · y) / y > 2y is false where y is 0, and is x > 2y where y is known to be positive."""
+    same = "%e = stablehlo.exponential %y : tensor<8xf32> %w = stablehlo.add %y, %y : tensor<8xf32>"
+    there = f"%a = stablehlo.multiply %x, {divisor} : tensor<8xf32> %q = stablehlo.divide %a, {divisor} : tensor<8xf32>"
+    back = f"return %r : tensor<8x{kind}>"
+    arguments = [("x", "8xf32", ""), ("y", "8xf32", "")]
+    before = module(arguments, f"8x{kind}", f"{same} {use.format('%x')} {back}")
+    after = module(arguments, f"8x{kind}", f"{same} {there} {use.format('%q')} {back}")
+    assert theory_of(before, after, Theory.REAL) is (Theory.REAL if divisor == "%e" else None)
+
+
+def test_powers_of_two_have_no_zero_and_no_negative_numbers() -> None:
+    """In float8_e8m0fnu 0 is converted to the least power of two, and x + (−y) is no number."""
+    scale, test = Tensor((4,), "f8E8M0FNU"), Tensor((4,), "i1")
+    zero = "%z = stablehlo.constant dense<0> : tensor<4xi32>"
+    converted = f"{zero} %s = stablehlo.convert %z : (tensor<4xi32>) -> {scale}"
+    before = f"{converted} %out = stablehlo.convert %s : ({scale}) -> {test}"
+    after = f"%out = stablehlo.constant dense<false> : {test}"
+    assert not proved(program(before, [scale, scale], test, 1), program(after, [scale, scale], test, 2))
+    before = f"%out = stablehlo.subtract %a0, %a1 : {scale}"
+    after = f"%n = stablehlo.negate %a1 : {scale} %out = stablehlo.add %a0, %n : {scale}"
+    assert not proved(program(before, [scale, scale], scale, 1), program(after, [scale, scale], scale, 2))
+    assert proved(program(after, [scale, scale], scale, 1), program(after, [scale, scale], scale, 2))
+
+
+def test_the_greatest_numbers_of_64_bits_are_numbers() -> None:
+    unsigned = Tensor((4,), "ui64")
+    body = f"%c = stablehlo.constant dense<9007199254741117> : {unsigned} %out = stablehlo.minimum %a0, %c : {unsigned}"
+    assert proved(program(body, [unsigned], unsigned, 1), program(body, [unsigned], unsigned, 2))
