@@ -13,6 +13,9 @@ from shardproof.validator.ops.domains import limited
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.ir import Program
 from shardproof.validator.read.scalars import fold_scalars
+from shardproof.validator.relation.build import Builder
+from shardproof.validator.relation.mesh import NO_DEVICES
+from shardproof.validator.relation.store import Store
 from tests.relate.pairs import Tensor, program
 
 from .pairs import sealed
@@ -29,6 +32,17 @@ ALWAYS = {
     "a root under a fraction": "%l = stablehlo.rsqrt %a1 : tensor<8xf32>\n%out = stablehlo.add %l, %a0 : tensor<8xf32>",
     "a factor of a divisor": (
         "%m = stablehlo.multiply %a1, %a0 : tensor<8xf32>\n%out = stablehlo.divide %a0, %m : tensor<8xf32>"
+    ),
+    "cut and put together": (
+        DIVIDED
+        + "%s = stablehlo.slice %d [0:4] : (tensor<8xf32>) -> tensor<4xf32>\n"
+        + "%r = stablehlo.slice %d [4:8] : (tensor<8xf32>) -> tensor<4xf32>\n"
+        + "%out = stablehlo.concatenate %r, %s, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>"
+    ),
+    "what is chosen by": (
+        DIVIDED
+        + "%p = stablehlo.compare GT, %d, %a0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>\n"
+        + "%out = stablehlo.select %p, %a1, %a0 : tensor<8xi1>, tensor<8xf32>"
     ),
     "moved": (
         DIVIDED
@@ -55,6 +69,30 @@ SOMETIMES = {
         DIVIDED
         + "%s = stablehlo.slice %d [0:4] : (tensor<8xf32>) -> tensor<4xf32>\n"
         + "%out = stablehlo.concatenate %s, %s, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>"
+    ),
+    "most of it": (
+        DIVIDED
+        + "%s = stablehlo.slice %d [0:7] : (tensor<8xf32>) -> tensor<7xf32>\n"
+        + "%r = stablehlo.slice %a0 [7:8] : (tensor<8xf32>) -> tensor<1xf32>\n"
+        + "%out = stablehlo.concatenate %s, %r, dim = 0 : (tensor<7xf32>, tensor<1xf32>) -> tensor<8xf32>"
+    ),
+    "a sum of most of it": (
+        DIVIDED
+        + "%s = stablehlo.slice %d [0:7] : (tensor<8xf32>) -> tensor<7xf32>\n"
+        + "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        + "%r = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = [0] "
+        + ": (tensor<7xf32>, tensor<f32>) -> tensor<f32>\n"
+        + "%out = stablehlo.broadcast_in_dim %r, dims = [] : (tensor<f32>) -> tensor<8xf32>"
+    ),
+    "sums of which some are used": (
+        DIVIDED
+        + "%t = stablehlo.reshape %d : (tensor<8xf32>) -> tensor<4x2xf32>\n"
+        + "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        + "%r = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [1] "
+        + ": (tensor<4x2xf32>, tensor<f32>) -> tensor<4xf32>\n"
+        + "%s = stablehlo.slice %r [0:1] : (tensor<4xf32>) -> tensor<1xf32>\n"
+        + "%o = stablehlo.reshape %s : (tensor<1xf32>) -> tensor<f32>\n"
+        + "%out = stablehlo.broadcast_in_dim %o, dims = [] : (tensor<f32>) -> tensor<8xf32>"
     ),
     "nothing is left": (
         DIVIDED
@@ -142,6 +180,6 @@ def test_what_it_may_not_divide_by_may_be_zero(name: str):
 
 
 def test_the_padding_of_a_program_of_devices_may_be_zero():
-    body = ALWAYS["a divisor"]
-    assert [name for _, name in limited(program(body, [EIGHT, EIGHT], EIGHT, 1))] == ["stablehlo.divide"]
-    assert not limited(program(body, [EIGHT, EIGHT], EIGHT, 2))
+    builder, body = Builder(Store(), NO_DEVICES), ALWAYS["a divisor"]
+    assert [name for _, name, _ in limited(builder, program(body, [EIGHT, EIGHT], EIGHT, 1))] == ["stablehlo.divide"]
+    assert not limited(builder, program(body, [EIGHT, EIGHT], EIGHT, 2))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 from ...ops.domains import ALLOWED_BY, LIMITED, limited
@@ -37,7 +37,7 @@ class Numbers:
     """What is known of the terms of one check; every answer holds at all indices that it was asked about."""
 
     def __init__(self, run: Any, before: Program | None = None) -> None:
-        self.run, self.rels, self.limited = run, run.rels, limited(before) if before else []
+        self.run, self.rels, self.before = run, run.rels, before
         self._known: dict[tuple[Term, bool, bool], Dom] = {}
 
     def reads_of(self, term: Term) -> list[tuple[Term, Rel]]:
@@ -144,13 +144,17 @@ class Numbers:
         """Whether something is read at each of the indices."""
         return self.rels.set_empty(reduce(self.rels.set_minus, (self.rels.domain(rel) for _, rel in reads), indices))
 
+    @cached_property
+    def limited(self) -> list[tuple[int, str, Dom]]:
+        return limited(self.run.builder, self.before) if self.before else []
+
     def allows(self, name: str, term: Term, indices: Dom) -> bool:
         """Whether an op gives a real number for a term at these indices: by its sign, or as it has to before."""
-        for number, other in self.limited:
+        for number, other, where in self.limited if self.sign(term, indices) < 2 else ():
             value: Any = self.run.env.get(number) if other in ALLOWED_BY[name] else None
             single = isinstance(value, Value) and value.monoid is None and not is_guarded(value.pieces)
             for piece in value.pieces if single else ():
-                every = self._factors(piece.atom, self.rels.range(piece.rel))
+                every = self._factors(piece.atom, self.rels.range(self.rels.restrict(piece.rel, where)))
                 for part, at in every if name == "stablehlo.divide" else [next(every)]:
                     indices = self.rels.set_minus(indices, at) if part is term else indices
         return self.rels.set_empty(indices) or self.sign(term, indices) > 1

@@ -35,11 +35,8 @@ Factor = tuple[str, Term, Fraction]
 Side = tuple[Piece, ...]
 """A sum of products: the atom of a piece is a tuple of factors, its coefficient a rational number."""
 
-MAX_STEPS, MAX_PIECES, MAX_FACTORS = 200, 24, 24
-"""Terms that are replaced for one equality; products of one side; factors of one product."""
-
-MAX_VALUES = 4
-"""A known integer of more values than this is a factor."""
+MAX_STEPS, MAX_PIECES, MAX_FACTORS, MAX_VALUES = 200, 24, 24, 4
+"""Terms replaced for one equality; products of one side; factors of one product; values of an integer that is none."""
 
 _ONE = Fraction(1)
 
@@ -322,10 +319,8 @@ class Reals:
 
     def _definition(self, role: str, term: Term, power: Fraction, at: Dom) -> list[Piece]:
         """What a function of a term is at these indices; zero where nothing is read."""
-        if role == "exp":
-            return self._exponential(term, power, at)
-        if role == "log":
-            return self._logarithm(term, power, at)
+        if role in ("exp", "log"):
+            return (self._exponential if role == "exp" else self._logarithm)(term, power, at)
         if role == "is":
             raise Rejection(f"{term} is tested by one side only")
         parts, rest, found = self._sum(term, at), at, list[Piece]()
