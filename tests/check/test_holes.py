@@ -332,3 +332,13 @@ def test_over_the_reals_a_divisor_is_no_zero_where_it_is_multiplied_by_too():
     ]
     second = [*_view(0, "stablehlo.divide", [1, 1, 1]), *_view(1, "stablehlo.multiply", [2, 1, 1])]
     _rejected(_certificate(before, after, tables, [], second, "real"), before, after, "not shown to be other than zero")
+
+
+@pytest.mark.parametrize("kind", ["carried", "array", "apply"])
+def test_a_term_has_no_more_indices_than_fit_in_memory(kind: str):
+    same = program("%out = stablehlo.negate %a0 : tensor<8xf32>", [EIGHT], EIGHT, 1)
+    long = _term(kind, "f32", 10**9, "0")
+    reading = _term("guard", "f32", 10**9, "", [0, -1, 1])
+    forged = _certificate(same, same, [long, reading], [], [], "exact").encode()
+    with pytest.raises(Rejection, match="with 1000000000 indices"):
+        check(forged, "certificate", same, same)

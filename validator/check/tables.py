@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..ops.monoid import Monoid
 from ..ops.values import Piece
-from ..read.certificates import Certificate, Fact, Said, Step
+from ..read.certificates import MAX_INDICES, Certificate, Fact, Said, Step
 from ..read.ir import DType
 from ..relation.build import passing
 from ..relation.objects import Rel
@@ -97,7 +97,7 @@ def check_term(rels: Relations, kind: Kind, dtype: DType, arity: int, parts: Seq
     fixed, guarded, own = _LEAVES.get(kind), is_guarded(parts), kind in (Kind.PRODUCT, Kind.GUARD)
     if own:
         fixed = sum(part.atom.arity for part in parts) + (len(parts) - 1 if kind is Kind.GUARD else 0)
-    if arity < 0 or (fixed is not None and arity != fixed) or (kind is Kind.PRODUCT and len(parts) != 2):
+    if not 0 <= arity <= MAX_INDICES or fixed not in (None, arity) or (kind is Kind.PRODUCT and len(parts) != 2):
         raise Rejection(f"a {kind.value} with {arity} indices")
     if bool(parts) == (kind in _LEAVES) and kind is not Kind.APPLY:
         raise Rejection(f"a {kind.value} of {len(parts)} parts")

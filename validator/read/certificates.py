@@ -23,6 +23,9 @@ VERSION = 2
 MAX_DEPTH = 100
 """Blocks in blocks: no program that is read is nested like that."""
 
+MAX_INDICES = 256
+"""Indices of one term: isl takes memory for each of them, and no term of a program has a tenth of it."""
+
 _FORM = {
     "certificate": "version seal theory results assumptions mesh before after",
     "relation": "text",
