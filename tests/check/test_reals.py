@@ -146,7 +146,6 @@ LAWS: dict[str, Any] = {
         softmax(w, w.masked(w.t), w.y, "j <= i0"),
     ),
     "exp(-inf - x) = 0": lambda w: (w.apply("exponential", w.apply("subtract", w.bottom, w.x)), w.number(0)),
-    "a logarithm that is a number": lambda w: (w.apply("subtract", *[w.apply("log", root(w))] * 2), w.number(0)),
     "what is compared with -inf": lambda w: (
         w.apply("multiply", chosen(w, w.masked(w.t)), w.number(2)),
         w.apply("add", *[chosen(w, w.masked(w.t))] * 2),

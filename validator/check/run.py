@@ -27,7 +27,7 @@ from ..read.shardings import Sharding
 from ..relation.build import Builder
 from ..relation.objects import Dom, Rel
 from ..relation.points import numbers_at
-from .algebra.facts import met
+from .algebra.facts import met, tested
 from .congruence import Applied, lifted, named, rows
 from .equality import common, equal
 from .errors import Rejection
@@ -121,7 +121,7 @@ class Run(Calculus):
                 results = self._enumerated(op, operands) or results
         finally:
             self.builder = outer
-        return [self._claimed("result", position, value) for position, value in enumerate(results)]
+        return tested(self, record.family, operands, [self._claimed("result", k, v) for k, v in enumerate(results)])
 
     def _enumerated(self, op: Op, operands: Sequence[Any]) -> list[Any]:
         """Lemma *constant folding*: known integers on all devices, as the reference evaluator has them; none else."""

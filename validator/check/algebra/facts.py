@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ...ops.record import Theory
+from ...ops.record import Family, Theory
 from ...ops.values import Piece, Value
 from ...read.certificates import Fact
 from ..errors import Rejection
@@ -39,3 +40,13 @@ def met(run: Any, value: Value, fact: Fact) -> Value:
         else:
             pieces.append(piece)
     return Value(value.type, run.gathered(pieces), value.domain, theory=value.theory).needing(theory)
+
+
+def tested(run: Any, family: Family, operands: Sequence[Any], made: list[Any]) -> list[Any]:
+    """What an op makes. What is equal over the reals may differ where it is undefined, which a test tells."""
+    loose = any(v.theory is Theory.REAL and not v.type.dtype.is_float for v in made if isinstance(v, Value))
+    floats = [value for value in operands if isinstance(value, Value) and value.type.dtype.is_float]
+    for piece in [p for v in floats for p in v.pieces] if loose and family is not Family.CONTROL else ():
+        if not run.reals.numbers.is_real(piece.atom, run.rels.range(piece.rel), below=True):
+            raise Rejection(f"{piece.atom} is tested, and not shown to be a real number")
+    return made

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any
 
 from ...ops.domains import ALLOWED_BY, LIMITED, limited
@@ -37,7 +37,7 @@ class Numbers:
     """What is known of the terms of one check; every answer holds at all indices that it was asked about."""
 
     def __init__(self, run: Any, before: Program | None = None) -> None:
-        self.run, self.rels, self.before = run, run.rels, before
+        self.run, self.rels, self.limited = run, run.rels, limited(run.builder, before) if before else []
         self._known: dict[tuple[Term, bool, bool], Dom] = {}
 
     def reads_of(self, term: Term) -> list[tuple[Term, Rel]]:
@@ -144,10 +144,6 @@ class Numbers:
         """Whether something is read at each of the indices."""
         return self.rels.set_empty(reduce(self.rels.set_minus, (self.rels.domain(rel) for _, rel in reads), indices))
 
-    @cached_property
-    def limited(self) -> list[tuple[int, str, Dom]]:
-        return limited(self.run.builder, self.before) if self.before else []
-
     def allows(self, name: str, term: Term, indices: Dom) -> bool:
         """Whether an op gives a real number for a term at these indices: by its sign, or as it has to before."""
         for number, other, where in self.limited if self.sign(term, indices) < 2 else ():
@@ -168,8 +164,11 @@ class Numbers:
 
     def sign(self, term: Term, indices: Dom) -> int:
         """2 for a term that is positive at these indices if it is real there, 1 if not negative; 0 for all else."""
-        if not term.dtype.is_float or term.kind in (Kind.NUMBER, Kind.SCALAR, Kind.INTEGER):
-            return self._sign_of_number(term, indices)
+        if term.kind is Kind.INTEGER:
+            return sum(self.rels.set_subset(indices, self.rels.dom(f"{{[n] : n >= {least}}}")) for least in (0, 1))
+        if not term.dtype.is_float or term.kind in (Kind.NUMBER, Kind.SCALAR):
+            n = self.run.number_of(term)
+            return (2 if 0 < n < math.inf else int(n >= 0)) if isinstance(n, int | float) else int(term.dtype.is_bool)
         reads = [(part, self.rels.restrict(rel, indices)) for part, rel in self.reads_of(term)]
         name, (monoid, summed) = name_of(term), sum_of(term) or (None, ())
         if name in ("stablehlo.exponential", "stablehlo.logistic"):
@@ -208,11 +207,3 @@ class Numbers:
             if rels.single_valued(maximum) and rels.set_subset(indices, rels.domain(wanted)) and rels.empty(missing):
                 return True
         return False
-
-    def _sign_of_number(self, term: Term, indices: Dom) -> int:
-        if term.kind is Kind.INTEGER:
-            return sum(self.rels.set_subset(indices, self.rels.dom(f"{{[n] : n >= {least}}}")) for least in (0, 1))
-        number = self.run.number_of(term)
-        if not isinstance(number, int | float):
-            return int(term.dtype.is_bool)
-        return 2 if 0 < number < math.inf else int(number >= 0)
