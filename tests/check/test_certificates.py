@@ -82,7 +82,7 @@ def test_the_checker_loads_nothing_of_the_prover():
 CHECKER = Path(shardproof.__file__).resolve().parents[1] / "validator" / "check"
 
 
-@pytest.mark.parametrize(("folder", "most"), [(CHECKER, 1_500), (CHECKER / "algebra", 948)])
+@pytest.mark.parametrize(("folder", "most"), [(CHECKER, 1_499), (CHECKER / "algebra", 948)])
 def test_the_checker_is_small(folder: Path, most: int):
     """What checks proofs without laws of arithmetic, and besides it what checks these laws."""
     lines = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in folder.glob("*.py")}

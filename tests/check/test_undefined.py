@@ -6,16 +6,20 @@ import re
 
 import pytest
 
+from shardproof.validator.check.algebra import facts
 from shardproof.validator.check.check import check
 from shardproof.validator.check.errors import Rejection
 from shardproof.validator.ops.digest import digest
-from shardproof.validator.read.ir import Program
+from shardproof.validator.ops.record import Theory
+from shardproof.validator.ops.values import Value
+from shardproof.validator.read.ir import DType, Program, TensorType
 from shardproof.validator.read.scalars import fold_scalars
 from tests.relate.pairs import Tensor, differs, program
 
 from .pairs import sealed
 from .test_holes import printed
 from .test_kinds import written
+from .test_reals import Words
 
 FLOATS, INTEGERS = Tensor((8,), "f32"), Tensor((8,), "i32")
 
@@ -88,3 +92,18 @@ def test_numbers_that_may_be_undefined_are_not_tested(use: str):
     assert differs(before, wrong, rounds=3)
     with pytest.raises(Rejection, match="is tested, and not shown to be a real number"):
         check(sealed(printed([text])).encode(), "forged", before, wrong)
+
+
+@pytest.mark.parametrize("theory", [Theory.EXACT, Theory.REAL])
+def test_what_a_loop_carries_is_a_number_if_its_condition_is_shown_over_the_reals(theory: Theory):
+    words = Words()
+    words.run.reals = words.reals
+    condition = Value(TensorType((), DType.I1), (), words.rels.dom("{[]}"), theory=theory)
+    for term, is_number in ((words.x, True), (words.apply("divide", words.x, words.z), False)):
+        piece = words.part(term, 1)
+        carried = Value(TensorType((8,), DType.F32), (piece,), words.rels.domain(piece.rel))
+        if is_number or theory is Theory.EXACT:
+            assert facts.tested(words.run, None, [carried], [condition]) == [condition]
+        else:
+            with pytest.raises(Rejection, match="not shown to be a real number"):
+                facts.tested(words.run, None, [carried], [condition])

@@ -90,10 +90,8 @@ class Run(Calculus):
                     raise error.at(self.where()) from error
                 results = [error.at(self.where())] * len(op.results)
             self.trail.pop()
-            for value, result in zip(op.results, results, strict=True):
-                self.env[value.number] = result
-            for value, sharding in zip(op.results, op.shardings, strict=False):
-                self.shardings[value.number] = sharding
+            self.env.update((value.number, result) for value, result in zip(op.results, results, strict=True))
+            self.shardings.update((value.number, own) for value, own in zip(op.results, op.shardings, strict=False))
         self.step = outer
 
     def where(self) -> str:

@@ -78,9 +78,7 @@ class Terms:
 
 def unguarded(term: Term) -> tuple[Term, tuple[Term, ...]]:
     """The term that a guarded one reads, and its guards."""
-    if term.kind is not Kind.GUARD:
-        return term, ()
-    return term.parts[0].atom, tuple(part.atom for part in term.parts[1:])
+    return (term.parts[0].atom, tuple(p.atom for p in term.parts[1:])) if term.kind is Kind.GUARD else (term, ())
 
 
 def is_guarded(pieces: Iterable[Piece]) -> bool:

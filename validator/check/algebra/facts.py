@@ -42,7 +42,7 @@ def met(run: Any, value: Value, fact: Fact) -> Value:
     return Value(value.type, run.gathered(pieces), value.domain, theory=value.theory).needing(theory)
 
 
-def tested(run: Any, family: Family, operands: Sequence[Any], made: list[Any]) -> list[Any]:
+def tested(run: Any, family: Family | None, operands: Sequence[Any], made: list[Any]) -> list[Any]:
     """What an op makes. What is equal over the reals may differ where it is undefined, which a test tells."""
     loose = any(v.theory is Theory.REAL and not v.type.dtype.is_float for v in made if isinstance(v, Value))
     floats = [value for value in operands if isinstance(value, Value) and value.type.dtype.is_float]
