@@ -100,6 +100,10 @@ def softmax(w: Words, scores: Term, shift: Term | None, where: str = "true") -> 
 
 LAWS: dict[str, Any] = {
     "2x / 2 = x": lambda w: (w.apply("divide", w.apply("multiply", w.x, w.number(2)), w.number(2)), w.x),
+    "1 / (1 / e) = e": lambda w: (
+        w.apply("divide", w.number(1), w.apply("divide", w.number(1), positive(w, w.x))),
+        positive(w, w.x),
+    ),
     "x / 3 as a factor": lambda w: (w.apply("divide", w.x, w.number(3)), w.apply("multiply", w.number(1 / 3), w.x)),
     "(x + y) z": lambda w: (
         w.apply("multiply", w.apply("add", w.x, w.y), w.z),
@@ -283,6 +287,18 @@ NO_LAWS: dict[str, Any] = {
     ),
     "a test by itself": lambda w: (w.apply("divide", indicator(w), indicator(w)), indicator(w)),
     "a test by itself is one": lambda w: (w.apply("divide", indicator(w), indicator(w)), w.number(1)),
+    "1 / (1 / x)": lambda w: (
+        w.apply("divide", w.y, w.apply("divide", w.number(1), w.x)),
+        w.apply("multiply", w.y, w.x),
+    ),
+    "a power of two": lambda w: (
+        w.apply("convert", w.part(w.apply("convert", w.x, dtype=DType.F8E8M0FNU), 1)),
+        w.x,
+    ),
+    "less than nothing": lambda w: (
+        w.apply("multiply", w.number(0), w.apply("convert", w.x, dtype=DType.F8E8M0FNU)),
+        w.number(0),
+    ),
     "a square root": lambda w: (w.apply("multiply", w.apply("sqrt", w.x), w.apply("sqrt", w.x)), w.x),
     "no positive sum": lambda w: (
         w.apply("divide", w.apply("multiply", w.all(w.x), w.all(w.y)), w.all(w.y)),

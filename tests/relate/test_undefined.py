@@ -92,6 +92,22 @@ def test_powers_of_two_have_no_zero_and_no_negative_numbers() -> None:
     assert proved(program(after, [scale, scale], scale, 1), program(after, [scale, scale], scale, 2))
 
 
+@pytest.mark.parametrize("source", ["%x", "%e"])
+def test_a_power_of_two_stands_for_positive_numbers_alone(source: str) -> None:
+    """A negative number is not rounded to a float8_e8m0fnu, it becomes NaN; an exponential is rounded."""
+    t, scale = "tensor<8xf32>", "tensor<8xf8E8M0FNU>"
+    made = f"%e = stablehlo.exponential %x : {t}"
+    narrowed = f"""%s = stablehlo.convert {source} : ({t}) -> {scale}
+      %w = stablehlo.convert %s : ({scale}) -> {t}"""
+    arguments = [("x", "8xf32", ""), ("y", "8xf32", "")]
+    plain = f"{made} %r = stablehlo.multiply {source}, %y : {t} return %r : {t}"
+    rounded = f"{made} {narrowed} %r = stablehlo.multiply %w, %y : {t} return %r : {t}"
+    before, after = (module(arguments, "8xf32", body) for body in (plain, rounded))
+    assert theory_of(before, after, Theory.REAL) is (Theory.REAL if source == "%e" else None)
+    assert theory_of(after, before, Theory.REAL) is Theory.REAL
+    assert theory_of(after, after, Theory.REAL) is not None
+
+
 def test_the_greatest_numbers_of_64_bits_are_numbers() -> None:
     unsigned = Tensor((4,), "ui64")
     body = f"%c = stablehlo.constant dense<9007199254741117> : {unsigned} %out = stablehlo.minimum %a0, %c : {unsigned}"

@@ -30,8 +30,10 @@ def made_of(context: Context, atom: Atom) -> list[tuple[Atom, Rel | None]]:
 
 
 def is_total(atom: Atom) -> bool:
-    """Whether the op of a lifted term gives a real number for all real operands."""
+    """Whether the op of a lifted term gives a real number for all real operands, and one that its type may hold."""
     name = name_of(atom)
+    if atom.dtype.is_positive:
+        return False
     return name in TOTAL_OVER_REALS or (name == "stablehlo.divide" and is_positive_number(atom.operands[1]))
 
 

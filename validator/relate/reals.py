@@ -519,6 +519,8 @@ class Reals:
             forms = self._operands(walk, atom, deep=True)
         except (NoFormError, RelationLimitError):
             return False
+        if atom.dtype.is_positive:
+            return name == "stablehlo.convert" and self._signs.is_positive(walk, forms[0])
         if name == "stablehlo.divide":
             return self._signs.is_nonzero(walk, forms[1])
         return name in OF_POSITIVE and self._signs.is_positive(walk, forms[0])

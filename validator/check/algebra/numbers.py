@@ -109,7 +109,7 @@ class Numbers:
         """Whether a term is a real number at these indices if all that it needs is."""
         reads, name, monoid = self._elements(term), name_of(term), (sum_of(term) or (None,))[0]
         match term.kind:
-            case _ if term.dtype.is_complex:
+            case _ if term.dtype.is_complex or (term.dtype.is_positive and term.kind is Kind.APPLY and not proper):
                 return False
             case Kind.PARAMETER | Kind.INTEGER | Kind.NUMBER | Kind.PRODUCT | Kind.GUARD:
                 return True

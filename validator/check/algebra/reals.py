@@ -327,11 +327,13 @@ class Reals:
             return parts
         for part in parts:
             there = self.rels.domain(part.rel)
-            tests = any(own in ("is", "log") for own, _, _ in part.atom)
             apart = self.rels.single_valued(part.rel) and self.rels.set_subset(there, rest)
-            if power.denominator != 1 or tests or not apart:
+            if power.denominator != 1 or not apart:
                 raise Rejection(f"{term} is no product")
             rest = self.rels.set_minus(rest, there)
+            for place, (own, other, exponent) in enumerate(part.atom):
+                if own in ("is", "log") or (exponent < 0 > power and own != "exp"):  # 1 / (1 / x) is x but for 0
+                    self._require([(own, other, -_ONE)], self._blocks(part, [place]))
             factors = tuple((own, other, exponent * power) for own, other, exponent in part.atom)
             found.append(Piece(factors, part.rel, Fraction(part.coefficient) ** int(power)))
         if not self.rels.set_empty(rest):
@@ -341,7 +343,8 @@ class Reals:
     def _operands(self, term: Term, at: Dom) -> list[tuple[Term, Rel]]:
         """What a term is made of at these indices, where it has to be defined."""
         reads = [(part, self.rels.restrict(rel, at)) for part, rel in self.numbers.reads_of(term)]
-        if term.kind is Kind.GUARD or (is_guarded(term.parts) and term.monoid is not Monoid.ADD):
+        unsigned = term.dtype.is_positive and term.kind is Kind.APPLY  # which holds no more than positive results
+        if term.kind is Kind.GUARD or unsigned or (is_guarded(term.parts) and term.monoid is not Monoid.ADD):
             raise Rejection(f"{term} is taken apart")
         every = [reads] if term.kind is Kind.VIEW else [] if term.kind is Kind.SUM else [[read] for read in reads]
         if not all(self.numbers.covers(some, at) for some in every):
@@ -372,8 +375,7 @@ class Reals:
 
     def _sum(self, term: Term, at: Dom) -> list[Piece]:
         """A term as a sum of products."""
-        linear = self._linear(term, at)
-        if linear is not None:
+        if (linear := self._linear(term, at)) is not None:
             return [part for count, other, rel in linear for part in self._read(other, rel, count)]
         reads, name = self._operands(term, at), name_of(term)
         of_test = name == "stablehlo.convert" and reads[0][0].dtype.is_bool
@@ -408,8 +410,7 @@ class Reals:
 
     def _exponential(self, term: Term, power: Fraction, at: Dom) -> list[Piece]:
         """exp(Σ c · u) is Π exp(u)^c, and 0 where −∞ is added."""
-        linear = self._linear(term, at)
-        if linear is None:
+        if (linear := self._linear(term, at)) is None:
             raise Rejection(f"the exponential of {term} has no counterpart")
         parts = [Piece((), constant(self.rels, at), _ONE)]
         for count, other, rel in linear:
@@ -423,8 +424,7 @@ class Reals:
             elif count * power < 0:
                 raise Rejection(f"{other} is taken away")
             else:
-                rest = [(each, read) for _, each, read in linear if each is not other]
-                self._all_real((each, self.rels.restrict(read, there)) for each, read in rest)
+                self._all_real((each, self.rels.restrict(read, there)) for _, each, read in linear if each is not other)
             parts = [p for p in (*here, *(self._off(p, there) for p in parts)) if not self.rels.empty(p.rel)]
         return parts
 
