@@ -90,7 +90,8 @@ def validate_programs(before: Program, after: Program, options: Options, course:
         course.enter(Phase.SEARCHING)
         counterexample, why_not = _search(before, after, relations, unproved, options, start, course.deadline)
         notes += (why_not,) if why_not else ()
-    check_proofs(before, after, relations, [k for k in range(len(before.results)) if k not in unproved], options)
+    proved = {k: one.theory for k, one in enumerate(decision.comparisons) if one is not None and one.proved}
+    check_proofs(before, after, relations, proved, options)
     left = EXPLAIN_WALL_SECONDS
     if course.deadline is not None:
         left = min(left, course.deadline - time.monotonic())

@@ -77,12 +77,16 @@ class _Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Two programs, how their values correspond, and what inputs are assumed away."""
+    """Two programs, how their values correspond, and what inputs are assumed away.
+
+    Over the reals, those are for which the original divides by zero or otherwise computes what is no real number.
+    """
 
     before: Program
     after: Program
     layouts: Layouts
     assume_indices_in_bounds: bool = False
+    over_reals: bool = False
 
     def run(
         self,
@@ -95,7 +99,9 @@ class Search:
         """Run both programs on logical inputs, the implementation `backwards` where the specification lets it."""
         devices = self.layouts.before_devices
         partitions = self.after.num_partitions if devices == self.after.num_devices else None
-        spec = Machine(devices, arithmetic, deadline=deadline, num_partitions=partitions)
+        # the flags of floats tell of real numbers in the wide arithmetic only: the others round, or hash
+        of_reals = self.over_reals and isinstance(arithmetic, Wide)
+        spec = Machine(devices, arithmetic, deadline=deadline, num_partitions=partitions, of_reals=of_reals)
         wanted = spec.run(self.before, self.layouts.to_before(inputs))
         poison = np.random.default_rng([seed, 0xBAD])
         implementation = Machine(self.after, arithmetic, deadline=deadline, backwards=backwards)

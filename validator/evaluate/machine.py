@@ -45,7 +45,8 @@ class Machine:
     """Runs operations and programs.
 
     `evaluate` of one op needs nothing but the machine; `run` runs a whole program. After a run, `undefined` names the
-    ops whose inputs broke a promise they carry (unique or sorted indices): their results tell nothing. `unordered`
+    ops whose inputs broke a promise they carry (unique or sorted indices): their results tell nothing. On a machine
+    `of_reals` it also tells of numbers that were divided by zero or otherwise have no real result. `unordered`
     names those that the specification lets choose an order (an unstable sort of equal keys, colliding updates that do
     not commute); a `backwards` machine chooses the opposite one. `out_of_bounds` names the ops that met an index
     outside their operand. `deadline` is a time of the monotonic clock; `max_steps` bounds `steps`, the ops that were
@@ -61,6 +62,7 @@ class Machine:
         max_elements: int = 1 << 27,
         backwards: bool = False,
         num_partitions: int | None = None,
+        of_reals: bool = False,
     ) -> None:
         if isinstance(program, Program):
             self.num_devices = program.num_devices
@@ -70,6 +72,7 @@ class Machine:
             self.num_partitions = num_partitions or program
         self.arithmetic = arithmetic
         self.backwards = backwards
+        self.of_reals = of_reals
         self.undefined: set[str] = set()
         self.unordered: set[str] = set()
         self.out_of_bounds: set[str] = set()
@@ -116,10 +119,17 @@ class Machine:
         """Run a program on arrays that are already in the machine's arithmetic."""
         for parameter in program.parameters:
             self.shardings[parameter.value.number] = parameter.sharding
-        with np.errstate(all="ignore"):
+        with self._floats():
             results = self.call(RegionCall(program.body, arguments))
         by_number = dict(zip((value.number for value in program.body.results), results, strict=True))
         return [by_number[result.value.number] for result in program.results]
+
+    def _floats(self) -> np.errstate:
+        if not self.of_reals:
+            return np.errstate(all="ignore")
+        return np.errstate(
+            all="ignore", divide="call", invalid="call", call=lambda *_: self.undefined.add("a number that is not real")
+        )
 
     def call(self, call: RegionCall) -> list[Any]:
         """Run one region to its end."""
@@ -140,7 +150,7 @@ class Machine:
     def evaluate(self, op: Op, operands: list[Any]) -> list[Any]:
         """Run one op, regions included, on operands in the machine's arithmetic."""
         record = _record(op)
-        with np.errstate(all="ignore"):
+        with self._floats():
             results = record.evaluate(self, op, operands)
             return self._drive(results) if isinstance(results, Generator) else results
 
