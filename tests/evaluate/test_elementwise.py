@@ -90,6 +90,31 @@ def test_nan_and_signed_zero():
     agrees_with_xla(lambda x: lax.clamp(jnp.float32(-1), x, jnp.float32(0.5)), x)
 
 
+@pytest.mark.parametrize("element", ["f32", "bf16", "f64"])
+def test_a_maximum_takes_the_greater_zero_wherever_it_stands(element: str):
+    """numpy takes the one or the other of -0 and 0 by their places; StableHLO has -0 below 0."""
+    type_, pairs = f"tensor<17x{element}>", f"tensor<17x2x{element}>"
+    made = " ".join(
+        f"%{k} = stablehlo.{op} %x, %y : {type_} %b{k} = stablehlo.{op} %y, %x : {type_} "
+        f"%r{k} = stablehlo.reduce(%p init: %i{k}) applies stablehlo.{op} across dimensions = [1] : "
+        f"({pairs}, tensor<{element}>) -> {type_}"
+        for k, op in enumerate(("maximum", "minimum"))
+    )
+    text = f"""
+    func.func @main(%x: {type_}, %y: {type_}, %p: {pairs}, %i0: tensor<{element}>, %i1: tensor<{element}>)
+        -> ({", ".join([type_] * 6)}) {{
+      {made}
+      return %0, %b0, %r0, %1, %b1, %r1 : {", ".join([type_] * 6)}
+    }}"""
+    dtype = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f64": np.float64}[element]
+    x, y = np.array([0.0, -0.0] * 8 + [1.0], dtype), np.array([-0.0, 0.0] * 8 + [-0.0], dtype)
+    most, least = np.array([0.0] * 16 + [1.0]), np.array([-0.0] * 17)
+    found = run_text(text, x, y, np.stack([x, y], 1), np.array(-np.inf, dtype), np.array(np.inf, dtype))
+    for values, wanted in zip(found, [most] * 3 + [least] * 3, strict=True):
+        np.testing.assert_array_equal(values.astype(np.float64), wanted)
+        np.testing.assert_array_equal(np.signbit(values.astype(np.float64)), np.signbit(wanted))
+
+
 def test_total_order_puts_nan_last_and_tells_zeros_apart():
     text = """
     func.func @main(%x: tensor<5xf32>, %y: tensor<5xf32>) -> (tensor<5xi1>, tensor<5xi1>) {

@@ -8,6 +8,7 @@ for every arithmetic.
 from __future__ import annotations
 
 import abc
+from functools import partial
 
 import numpy as np
 
@@ -210,7 +211,9 @@ class _FloatArithmetic(Arithmetic):
     def float_reduce(self, name: str, x: np.ndarray, axis: int, dtype: DType) -> np.ndarray:
         if name not in _REDUCERS or name in ("and", "or", "xor"):
             raise UnsupportedOp(f"stablehlo.{name}", "as a reducer of floats")
-        return self._done(_REDUCERS[name].reduce(self._compute(x, dtype), axis=axis), dtype)
+        x, choose = self._compute(x, dtype), partial(_REDUCERS[name].reduce, axis=axis)
+        found = choose(x)
+        return self._done(floats.zeros_in_order(found, x, choose) if name in ("maximum", "minimum") else found, dtype)
 
     def float_matmul(self, x: np.ndarray, y: np.ndarray, dtype: DType) -> np.ndarray:
         return self._done(np.matmul(self._compute(x, dtype), self._compute(y, dtype)), dtype)

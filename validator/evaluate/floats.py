@@ -125,13 +125,29 @@ _UNARY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "digamma": _each(_digamma),
 }
 
+
+def zeros_in_order(found: np.ndarray, x: np.ndarray, choose: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """What a maximum or minimum of elements `x` found, with -0 below +0 as in StableHLO: numpy takes either zero."""
+    if np.iscomplexobj(x):
+        return found
+    return np.where(found == 0, np.copysign(found, choose(np.copysign(x.dtype.type(1), x))), found)
+
+
+def _extremum(choose: np.ufunc) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    def of_two(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        pair = np.stack(np.broadcast_arrays(x, y))
+        return zeros_in_order(choose(x, y), pair, choose.reduce)
+
+    return of_two
+
+
 _BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "add": np.add,
     "subtract": np.subtract,
     "multiply": np.multiply,
     "divide": np.divide,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
+    "maximum": _extremum(np.maximum),
+    "minimum": _extremum(np.minimum),
     "remainder": np.fmod,
     "power": np.power,
     "atan2": np.arctan2,
