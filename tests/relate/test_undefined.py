@@ -108,6 +108,18 @@ def test_a_power_of_two_stands_for_positive_numbers_alone(source: str) -> None:
     assert theory_of(after, after, Theory.REAL) is not None
 
 
+@pytest.mark.parametrize("op", ["add", "multiply", "maximum"])
+def test_chains_of_powers_of_two_are_not_regrouped(op: str) -> None:
+    scale = Tensor((4,), "f8E8M0FNU")
+    bodies = [
+        f"%m = stablehlo.{op} %a{a}, %a{b} : {scale} %out = stablehlo.{op} {x}, {y} : {scale}"
+        for a, b, x, y in ((0, 1, "%m", "%a2"), (1, 2, "%a0", "%m"))
+    ]
+    before, after = (program(body, [scale] * 3, scale, devices) for devices, body in enumerate(bodies, 1))
+    assert not proved(before, after)
+    assert proved(before, program(bodies[0], [scale] * 3, scale, 2))
+
+
 def test_the_greatest_numbers_of_64_bits_are_numbers() -> None:
     unsigned = Tensor((4,), "ui64")
     body = f"%c = stablehlo.constant dense<9007199254741117> : {unsigned} %out = stablehlo.minimum %a0, %c : {unsigned}"
