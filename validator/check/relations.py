@@ -7,7 +7,7 @@ from typing import Any
 
 import islpy as isl
 
-from ..relation.objects import Dom, Rel
+from ..relation.objects import Dom, Rel, joined
 from ..relation.questions import bounds, constant_range, counts_once
 from .errors import Rejection
 
@@ -90,7 +90,7 @@ class Relations:
             self._context.reset_operations()
             try:
                 found = compute()
-                self._known[key] = self._kept(found.coalesce()) if isinstance(found, isl.Map | isl.Set) else found
+                self._known[key] = self._kept(joined(found)) if isinstance(found, isl.Map | isl.Set) else found
             except isl.Error as error:
                 raise Rejection(f"isl gives up on '{key[0]}'") from error
         return self._known[key]

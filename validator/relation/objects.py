@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import islpy as isl
+
+MANY_QUANTIFIED = 8
+"""Relations with a piece of more quantified variables than this are written anew."""
+
+
+def joined(raw: isl.Map | isl.Set) -> Any:
+    """The same map or set with its pieces joined as far as isl can.
+
+    A variable for which no formula is known is another one in each operand, however often that is the same, so that
+    compositions pile them up. Where they are many they are replaced by formulas, of which equal ones are one.
+    """
+    raw = raw.coalesce()
+    pieces = raw.get_basic_maps() if isinstance(raw, isl.Map) else raw.get_basic_sets()
+    if any(piece.dim(isl.dim_type.div) > MANY_QUANTIFIED for piece in pieces):
+        raw = raw.compute_divs().coalesce()
+    return raw
 
 
 class Rel:

@@ -14,7 +14,7 @@ from typing import Any
 
 import islpy as isl
 
-from .objects import Dom, Rel
+from .objects import Dom, Rel, joined
 from .questions import bounds, constant_range, counts_once
 
 
@@ -78,7 +78,7 @@ class Store:
         """The one `Rel` for this isl map; an equal map of another form may get another, and proves less, never more."""
         if raw.n_basic_map() > MAX_RAW_DISJUNCTS:
             raise RelationLimitError(f"a relation fell into {raw.n_basic_map()} pieces")
-        raw = raw.coalesce()
+        raw = joined(raw)
         if any(piece.dim(isl.dim_type.div) for piece in raw.get_basic_maps()):
             # gathered and sliced again, blocks are where they were: bounds and a modulus say so only together
             raw = raw.detect_equalities().coalesce()
@@ -97,7 +97,7 @@ class Store:
         """The one `Dom` for this isl set."""
         if raw.n_basic_set() > MAX_RAW_DISJUNCTS:
             raise RelationLimitError(f"a set fell into {raw.n_basic_set()} pieces")
-        raw = raw.coalesce()
+        raw = joined(raw)
         if raw.n_basic_set() > MAX_DISJUNCTS:
             raise RelationLimitError(f"a set fell into {raw.n_basic_set()} pieces")
         bucket = self._doms.setdefault(hash(raw), [])
