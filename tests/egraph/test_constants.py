@@ -54,7 +54,7 @@ def test_integers_are_values_in_the_range_of_their_type(dtype: DType, least: int
 def test_what_is_widened_stands_for_the_same_number(dtype: DType):
     for value in np.array([0.1, -0.3, 1 / 3, 0.75, 1e-4, 40.3], NARROW[dtype]).astype(np.float64).tolist():
         assert rational(value, dtype) == rational(value, DType.F32)
-        assert abs(rational(value, dtype) - Fraction(value)) <= abs(Fraction(value)) / (1 << 23)
+        assert abs(Fraction(rational(value, dtype)) - Fraction(value)) <= abs(Fraction(value)) / (1 << 23)
 
 
 def test_a_constant_stands_for_a_fraction_that_is_rounded_to_it():
