@@ -75,13 +75,14 @@ def validate_programs(before: Program, after: Program, options: Options, course:
             node_limit=options.node_limit,
             traced=options.certificate,
         )
-        if decision is None or _proofs(found) > _proofs(decision):
+        if decision is None or len(_proved(found)) > len(_proved(decision)):
             decision = found
-        if _proofs(decision) == len(before.results):
+        if len(_proved(decision)) == len(before.results):
             break
     assert decision is not None
     notes = tuple(before.notes) + tuple(after.notes) + relation_notes + decision.notes
-    unproved = [k for k in range(len(before.results)) if _open(decision, k)]
+    proved = _proved(decision)
+    unproved = [k for k in range(len(before.results)) if k not in proved]
     counterexample = None
     if unproved and decision.node_limit_met:
         notes += ("the e-graph met its limit of nodes: a higher one may find a proof",)
@@ -90,7 +91,6 @@ def validate_programs(before: Program, after: Program, options: Options, course:
         course.enter(Phase.SEARCHING)
         counterexample, why_not = _search(before, after, relations, unproved, options, start, course.deadline)
         notes += (why_not,) if why_not else ()
-    proved = {k: one.theory for k, one in enumerate(decision.comparisons) if one is not None and one.proved}
     check_proofs(before, after, relations, proved, options)
     left = EXPLAIN_WALL_SECONDS
     if course.deadline is not None:
@@ -160,15 +160,9 @@ def relations_of(before: Program, after: Program, options: Options) -> tuple[Rel
     return relations_for(before, after, source, infer=infer)
 
 
-def _proofs(decision: Decision) -> int:
-    """How many results are proved."""
-    return sum(comparison is not None and comparison.proved for comparison in decision.comparisons)
-
-
-def _open(decision: Decision, k: int) -> bool:
-    """Whether the relations leave the result without any proof."""
-    comparison = decision.comparisons[k]
-    return comparison is None or not comparison.proved
+def _proved(decision: Decision) -> dict[int, Theory]:
+    """The theory of every result that is proved."""
+    return {k: one.theory for k, one in enumerate(decision.comparisons) if one is not None and one.proved}
 
 
 def _output(k: int, label: str, decision: Decision, accepted: Theory, made: Location) -> OutputReport:

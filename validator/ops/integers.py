@@ -26,7 +26,7 @@ def exact_integers(dtype: DType) -> int:
     """Every integer of at most this magnitude is exactly a value of the float type (only 0 where that is not modelled,
     and not even that where the type has none).
     """
-    if dtype is DType.F8E8M0FNU:
+    if dtype.is_positive:
         return -1
     return 1 << _SIGNIFICAND[dtype] if dtype in _SIGNIFICAND else 0
 

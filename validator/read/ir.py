@@ -68,7 +68,10 @@ class DType(enum.Enum):
 
     @property
     def is_positive(self) -> bool:
-        """Float type of positive numbers alone: without signs and zero, so that x - y and x + (-y) differ."""
+        """Float type of positive numbers alone: without signs and zero, so that x - y and x + (-y) differ.
+
+        The e-graph and index arithmetic conclude nothing of its ops.
+        """
         return self is DType.F8E8M0FNU
 
     @property

@@ -36,6 +36,10 @@ class AtomKind(enum.Enum):
     __hash__ = object.__hash__  # members are single objects, and every atom's key holds one
 
 
+LEAVES = frozenset({AtomKind.PARAMETER, AtomKind.CONSTANT, AtomKind.INTEGER})
+"""What is made of no other atoms."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Atom:
     """One logical term. `arity` is the number of its indices."""

@@ -18,7 +18,6 @@ from ..ops.record import Theory
 from ..read.ir import DType
 from ..relation.build import names
 from ..relation.store import Dom, Rel, RelationLimitError, Store
-from ..rules.rule import LAWLESS
 from .atoms import Atom, AtomKind, name_of, reads_of
 from .chains import Chains, family_of, is_scalar_of
 from .spaces import Spaces
@@ -290,7 +289,7 @@ class _Graph:
         return self._known[atom.number]
 
     def _needed(self, atom: Atom) -> tuple[Atom, ...]:
-        if atom.dtype in LAWLESS:
+        if atom.dtype.is_positive:
             return ()
         if atom.kind in (AtomKind.LIFT, AtomKind.PRODUCT):
             return atom.operands
@@ -322,7 +321,7 @@ class _Graph:
         if atom.kind is AtomKind.CONSTANT and atom.arity == 0 and isinstance(atom.data, (tuple, float)):
             value = atom.data[1] if isinstance(atom.data, tuple) else atom.data
             return self.terms.constant(value, type_)
-        if atom.dtype in LAWLESS:
+        if atom.dtype.is_positive:
             return self.terms.leaf(f"atom{atom.number}", type_)
         if atom.kind is AtomKind.LIFT:
             return self._lifted(atom, space, type_)

@@ -11,7 +11,6 @@ from collections.abc import Hashable, Iterator
 from functools import reduce
 
 from ..relation.store import Rel, Store
-from ..rules.rule import LAWLESS
 from .atoms import Atom, AtomKind, name_of, reads_of
 from .spaces import Spaces
 
@@ -35,7 +34,7 @@ Link = tuple[int, Atom, Rel | None]
 def family_of(atom: Atom) -> str | None:
     """The family of a term that is one of a chain's ops."""
     family = _FAMILIES.get(name_of(atom))
-    return None if family is None or atom.dtype in LAWLESS else family[0]
+    return None if family is None or atom.dtype.is_positive else family[0]
 
 
 def is_scalar_of(operand: Atom, atom: Atom) -> bool:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ..ops.elementwise import OF_POSITIVE
+from ..ops.domains import LIMITED
 from ..relation.store import Rel, RelationLimitError
-from .atoms import Atom, AtomKind, name_of, reads_of
+from .atoms import LEAVES, Atom, AtomKind, name_of, reads_of
 from .partial import CHOICES, is_total, made_of
 from .value import Piece
 
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
 MAX_TERMS = 300
 """Terms looked at for one answer."""
-
-_LEAVES = frozenset({AtomKind.PARAMETER, AtomKind.CONSTANT, AtomKind.INTEGER})
-_CONDITIONS = {"stablehlo.divide": 1, **dict.fromkeys(OF_POSITIVE, 0)}
-"""Which operand must not be zero, or has to be positive."""
 
 
 def are_alike(walk: Walk, atom: Atom, parts: Iterable[Piece], is_shown: Callable[[Walk, Atom], bool]) -> bool:
@@ -60,7 +56,7 @@ def _follows(walk: Walk, one: _Read, given: _Read, is_shown: Callable[[Walk, Ato
 
     def follows(atom: Atom, rel: Rel) -> bool | None:
         """Whether to look at what the term is made of, too; None where it may be no real number."""
-        if atom.kind in _LEAVES or (atom.number in reached and store.subset(rel, reached[atom.number])):
+        if atom.kind in LEAVES or (atom.number in reached and store.subset(rel, reached[atom.number])):
             return False
         if not made_of(walk.context, atom):
             return None
@@ -112,7 +108,7 @@ def _through(walk: Walk, atom: Atom, rel: Rel, operand: Atom, read: Rel | None) 
 def _condition(walk: Walk, atom: Atom, rel: Rel) -> tuple[tuple[str, int], Rel] | None:
     """What an op asks of an operand, and at which of its indices."""
     name = name_of(atom)
-    if name is None or name not in _CONDITIONS:
+    if name is None or name not in LIMITED:
         return None
-    operand, read = reads_of(atom)[_CONDITIONS[name]]
+    operand, read = reads_of(atom)[LIMITED[name]]
     return (name, operand.number), _through(walk, atom, rel, operand, read)

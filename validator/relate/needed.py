@@ -10,11 +10,9 @@ import heapq
 from collections.abc import Iterable, Iterator
 
 from ..relation.store import Dom
-from .atoms import Atom, AtomKind
+from .atoms import LEAVES, Atom, AtomKind
 from .context import Context
 from .partial import always_read
-
-_LEAVES = frozenset({AtomKind.PARAMETER, AtomKind.CONSTANT, AtomKind.INTEGER})
 
 
 def needed(context: Context, roots: Iterable[tuple[Atom, Dom]]) -> dict[int, Dom]:
@@ -24,7 +22,7 @@ def needed(context: Context, roots: Iterable[tuple[Atom, Dom]]) -> dict[int, Dom
     pending: list[int] = []
 
     def add(atom: Atom, indices: Dom) -> None:
-        if atom.kind in _LEAVES or store.set_empty(indices):
+        if atom.kind in LEAVES or store.set_empty(indices):
             return
         known = found.get(atom.number)
         if known is not None and store.set_subset(indices, known):

@@ -53,9 +53,6 @@ _WIDER: dict[DType, frozenset[DType]] = {
     DType.F32: frozenset({DType.F64}),
 }
 
-_INTEGER_BITS = {DType.BF16: 8, DType.F16: 11, DType.F32: 24, DType.F64: 53}
-"""All integers of at most so many bits are values of the float type (below its overflow, checked for float16)."""
-
 _INFINITE = _ARITHMETIC_FLOATS | {DType.F8E3M4, DType.F8E4M3, DType.F8E5M2}
 """The types in which what is too great becomes infinite; in others it becomes NaN, or their greatest number."""
 
@@ -73,7 +70,7 @@ def widens(narrow: DType, wide: DType) -> bool:
         return wide in _WIDER.get(narrow, frozenset())
     low, high = narrow.integer_range
     if wide.is_float:
-        return max(-low, high).bit_length() <= _INTEGER_BITS.get(wide, 0) and high < 65_504
+        return max(-low, high) <= exact_integers(wide) and high < 65_504
     least, greatest = wide.integer_range
     return least <= low and high <= greatest
 

@@ -23,9 +23,6 @@ from dataclasses import dataclass, field
 from ..ops.record import Theory
 from ..read.ir import DType
 
-LAWLESS = frozenset({DType.F8E8M0FNU})
-"""Element types of which rules hold nothing: powers of two alone have no zero and no negative numbers."""
-
 
 class Sort(enum.Enum):
     """What a variable or a cell stands for, and its column type in egglog."""

@@ -49,7 +49,7 @@ class Ground:
     """Nodes, by what they are made of, and classes of equal ones."""
 
     def __init__(self, run: Calculus, theory: Theory, opened: Iterable[Term]) -> None:
-        self.run, self.theory, self.opened = run, theory, frozenset(t for t in opened if t.dtype not in rules.LAWLESS)
+        self.run, self.theory, self.opened = run, theory, frozenset(t for t in opened if not t.dtype.is_positive)
         rels, folding = self.rels, self.constants = run.rels, Constants(theory)
         self.nodes: dict[tuple[tuple[Any, ...], tuple[int, ...]], int] = {}
         self.keys: list[tuple[tuple[Any, ...], tuple[int, ...]]] = []
