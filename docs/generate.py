@@ -22,7 +22,7 @@ from shardproof.dialect.definition import definition as dialect_definition
 from shardproof.dialect.verify import RULES as DIALECT_RULES
 from shardproof.passes import opt
 from shardproof.passes.registry import PASSES
-from shardproof.validator import command_line
+from shardproof.validator import check_command, command_line
 from shardproof.validator.bisect import bisect
 from shardproof.validator.confirm import confirmed
 from shardproof.validator.listing import is_proved
@@ -144,6 +144,22 @@ def cli_page() -> str:
         "The verdict goes to stdout, one line a pair; diagnostics, counts and progress go to stderr.\n"
         "[reports.md](reports.md) tells how to read them.\n"
     )
+    checker = check_command.parser()
+    parts.append(f"## The command `{checker.prog}`\n\n{checker.description}\n")
+    parts.append(f"```\n{checker.prog} CERT BEFORE AFTER [options]\n```\n")
+    parts += _option_tables(checker, "###")
+    codes = [
+        (
+            "0",
+            "ACCEPTED: it proves that the programs agree, in the theory and under the assumptions that are printed",
+        ),
+        ("1", "REJECTED: it does not, for the reason that is printed"),
+        ("2", "the command line is wrong"),
+        ("3", "NOT_CHECKED: a limit was met before there was a verdict"),
+        ("5", "an input cannot be read"),
+        ("70", "internal error: a fault of the checker, or the death of its process"),
+    ]
+    parts.append(f"### Exit codes\n\n{_table(('code', 'meaning'), codes)}")
     return "\n".join(parts)
 
 

@@ -1,56 +1,92 @@
-"""The command `shardproof-check`: whether a certificate proves that two programs are equal."""
+"""The command `shardproof-check`: whether a certificate proves that two programs are equal.
+
+All reading and checking is done in a process of its own: a forged text can keep isl or MLIR busy for as long as it
+likes, and neither can be stopped from within.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING
 
+from .check_run import check_here
+from .child import Child
 from .command import run_command
+from .command_line import add_limits
+from .options import Options
+from .partial import Record
 from .read.errors import ReadError
+from .report.report import Obstacle
 from .report.verdict import ExitCode
+from .run import InternalError, Source
+
+if TYPE_CHECKING:
+    from .check.check import Accepted
+
+PROGRAM = "shardproof-check"
+
+SECONDS, MEGABYTES = 600.0, 8000
+"""The limits where none are given: some ten times what the largest certificates of real programs take."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit code."""
-    return run_command("shardproof-check", _run, argv)
+    return run_command(PROGRAM, _run, argv)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line; the CLI reference in docs/ is generated from it."""
+    result = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description="Checks a certificate that `validate-hlo --certificate` wrote, without the prover.",
+        epilog="exit codes: 0 accepted, 1 rejected, 2 usage, 3 no verdict within the limits, 5 unreadable input, "
+        "70 a fault of the checker itself",
+        allow_abbrev=False,
+    )
+    inputs = result.add_argument_group("inputs")
+    inputs.add_argument("certificate", metavar="CERT", help="the certificate")
+    inputs.add_argument("before", metavar="BEFORE", help="the program before partitioning")
+    inputs.add_argument("after", metavar="AFTER", help="the program after partitioning")
+    inputs.add_argument("--relations", metavar="FILE", help="the relation file that the proof rests on")
+    inputs.add_argument("--infer-relations", action="store_true", help="it rests on relations from shapes")
+    inputs.add_argument("--assume-indices-in-bounds", action="store_true", help="it rests on this assumption")
+    add_limits(result.add_argument_group("limits"), "a check", SECONDS, MEGABYTES)
+    return result
 
 
 def _run(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="shardproof-check",
-        description="Checks a certificate that `validate-hlo --certificate` wrote, without the prover.",
-        epilog="exit codes: 0 accepted, 1 rejected, 2 usage, 5 unreadable input, 70 a fault of the checker itself",
-        allow_abbrev=False,
-    )
-    parser.add_argument("certificate", metavar="CERT", help="the certificate")
-    parser.add_argument("before", metavar="BEFORE", help="the program before partitioning")
-    parser.add_argument("after", metavar="AFTER", help="the program after partitioning")
-    parser.add_argument("--relations", metavar="FILE", help="the relation file that the proof rests on")
-    parser.add_argument("--infer-relations", action="store_true", help="it rests on relations from shapes")
-    parser.add_argument("--assume-indices-in-bounds", action="store_true", help="it rests on this assumption")
-    args = parser.parse_args(arguments)
-    from .check.check import check
-    from .check.errors import Rejection
-    from .read.files import load
-    from .read.inferred import relations_for
-    from .read.program import read_pair
-
+    args = parser().parse_args(arguments)
+    options = Options(timeout=args.timeout, memory_limit=args.memory_limit)
     try:
-        data = load(args.certificate)
-        before, after = read_pair(load(args.before), load(args.after), names=(args.before, args.after))
-        source = None if args.relations is None else (load(args.relations), args.relations)
-        given, _ = relations_for(before, after, source, infer=args.infer_relations)
-        accepted = check(data, args.certificate, before, after, given, args.assume_indices_in_bounds)
+        certificate, before, after = map(Source.of_file, (args.certificate, args.before, args.after))
+        relations = None if args.relations is None else Source.of_file(args.relations)
+        record = Record(before.name, after.name, options)
+        with closing(Child("shardproof.validator.check.check", "checking")) as child:
+            found: Accepted | str | Obstacle = child.ask(
+                check_here,
+                (certificate, before, after, relations, args.infer_relations, args.assume_indices_in_bounds),
+                record.hear,
+                timeout=options.timeout,
+                memory_limit=options.memory_limit,
+            )
     except ReadError as error:
         print(f"{error.where}: error: {' '.join(error.message.split())}", file=sys.stderr)
         return ExitCode.UNREADABLE
-    except Rejection as reason:
-        print(f"REJECTED  {args.certificate}: {reason}")
+    except InternalError as error:
+        print(f"{PROGRAM}: internal error: {error}\n{error.details}", file=sys.stderr)
+        return ExitCode.INTERNAL
+    if isinstance(found, Obstacle):
+        print(f"NOT_CHECKED  {certificate.name}: {record.report(found).message}")
+        return ExitCode.NOT_PROVED
+    if isinstance(found, str):
+        print(f"REJECTED  {certificate.name}: {found}")
         return ExitCode.REFUTED
-    count = f"{len(accepted.theories)} output{'s' * (len(accepted.theories) != 1)}"
-    under = ", assuming ".join([accepted.theory.value, *accepted.assumptions])
-    print(f"ACCEPTED ({under})  {args.before} → {args.after}  {count}")
+    count = f"{len(found.theories)} output{'s' * (len(found.theories) != 1)}"
+    under = ", assuming ".join([found.theory.value, *found.assumptions])
+    print(f"ACCEPTED ({under})  {before.name} → {after.name}  {count}")
     return ExitCode.PROVED
 
 

@@ -14,7 +14,7 @@ from .course import Course
 from .fleet import Paths
 from .options import Options
 from .report.report import Report
-from .run import InternalError, Source, reply_to, report_of, validate_sources
+from .run import InternalError, Source, reply_to, result_of, validate_sources
 
 MISSING = "--ray needs the package 'ray', which is not installed; it comes with the extra 'shardproof[ray]'"
 
@@ -47,7 +47,7 @@ class Cluster:
         for each in self._pairs[turn : turn + self._ahead]:
             self._give(each)
         try:
-            return report_of(self._ray.get(self._given.pop(pair)))
+            return result_of(self._ray.get(self._given.pop(pair)))
         except self._ray.exceptions.RayError as error:
             raise InternalError(f"Ray: {str(error).splitlines()[0]}", str(error)) from None
 

@@ -85,10 +85,7 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="judge only inputs whose run-time indices are in bounds",
     )
-    proof.add_argument("--timeout", type=_seconds, metavar="S", help="give up on a pair after S seconds")
-    proof.add_argument(
-        "--memory-limit", type=_count, metavar="MB", help="give up on a pair that takes more than MB megabytes"
-    )
+    add_limits(proof, "a pair")
     proof.add_argument("--node-limit", type=_count, metavar="N", help="how many nodes one e-graph may have")
     proof.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of the search for counterexamples (default: %(default)s)"
@@ -130,6 +127,23 @@ def parser() -> argparse.ArgumentParser:
     about.add_argument("--list-rules", action="store_true", help="print every lemma and every rewrite rule")
     about.add_argument("--version", action="store_true", help="print versions")
     return result
+
+
+def add_limits(
+    group: argparse._ActionsContainer, what: str, seconds: float | None = None, megabytes: int | None = None
+) -> None:
+    """The options that bound what may be spent on something, by default not at all or by these."""
+    told = ["" if limit is None else " (default: %(default)g)" for limit in (seconds, megabytes)]
+    group.add_argument(
+        "--timeout", type=_seconds, default=seconds, metavar="S", help=f"give up on {what} after S seconds{told[0]}"
+    )
+    group.add_argument(
+        "--memory-limit",
+        type=_count,
+        default=megabytes,
+        metavar="MB",
+        help=f"give up on {what} that takes more than MB megabytes{told[1]}",
+    )
 
 
 _OF_ONE_PAIR = ("relations", "replay", "certificate", "write_problem")

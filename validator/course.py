@@ -23,12 +23,14 @@ class Phase(enum.Enum):
     STARTING = "starting"
     READING_BEFORE = "reading the before program"
     READING_AFTER = "reading the after program"
+    RELATING = "reading the relations"
     WALKING_BEFORE = "walking the before program"
     WALKING_AFTER = "walking the after program"
     COMPARING = "comparing results"
     WAITING = "validating pairs"
     """Others of them, at the same time."""
     SEARCHING = "looking for a counterexample"
+    CHECKING = "checking the certificate"
 
 
 @dataclass(frozen=True, slots=True)

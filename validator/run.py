@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .course import Course
 from .options import Options
@@ -102,10 +102,10 @@ def validate_here(before: Source, after: Source, options: Options, course: Cours
     return replace(report, stats=replace(report.stats, seconds=time.monotonic() - start))
 
 
-def reply_to(validate: Callable[[], Report]) -> tuple[object, ...]:
-    """What another process tells of a validation: a report, or what was raised in its place, as plain data."""
+def reply_to(work: Callable[[], object]) -> tuple[object, ...]:
+    """What another process tells of its work: the result, or what was raised in its place, as plain data."""
     try:
-        return "report", validate()
+        return "result", work()
     except ReadError as error:
         return "unreadable", error.kind, error.where, error.message
     except InternalError as error:
@@ -114,16 +114,16 @@ def reply_to(validate: Callable[[], Report]) -> tuple[object, ...]:
         return "fault", summary_of(error), traceback.format_exc()
 
 
-def report_of(reply: object) -> Report:
-    """The report in a reply; raises the error that is there in its place."""
+def result_of(reply: object) -> Any:
+    """The result in a reply; raises the error that is there in its place."""
     match reply:
-        case ("report", report):
-            return report  # type: ignore[return-value]
+        case ("result", result):
+            return result
         case ("unreadable", ReadErrorKind() as kind, str() as where, str() as message):
             raise ReadError(kind, where, message)
         case ("fault", str() as summary, str() as details):
             raise InternalError(summary, details)
-    raise InternalError(f"the validating process answered {reply!r}", "")
+    raise InternalError(f"the other process answered {reply!r}", "")
 
 
 def _limited(options: Options) -> bool:

@@ -58,6 +58,8 @@ def validate_programs(before: Program, after: Program, options: Options, course:
         course = Course(None if options.timeout is None else start + options.timeout)
     before, after = fold_scalars(before), fold_scalars(after)
     course.tell(Known(tuple(result.label for result in before.results)))
+    if options.relations is not None:
+        course.enter(Phase.RELATING)
     relations, relation_notes = relations_of(before, after, options)
     before, after = with_sums_written_out(before, after, (relations.parameters, relations.results))
     in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions

@@ -1,303 +1,80 @@
-"""A process that validates one pair after the other, so that limits hold whatever a library does.
+"""Validations in a process of their own, which is ended where they exceed their time or memory.
 
-A validation that exceeds its time or memory takes the process with it, and the next one gets a new one. Messages are
-pickles with their length in front: requests one way, what is told of the course and at last the reply the other way. So
-the report on a validation that was ended has what was proved by then.
+The report on a validation that was ended has what was proved by then.
 """
 
 from __future__ import annotations
 
-import os
-import pickle
-import re
-import selectors
-import signal
-import struct
-import subprocess
-import sys
-import tempfile
-import threading
-import time
 from collections.abc import Callable
-from contextlib import suppress
-from functools import partial
-from pathlib import Path
-from typing import IO
+from contextlib import closing
+from typing import Any
 
+from . import run
+from .child import Child
 from .course import Course
 from .options import Options
 from .partial import Interrupted, Record, watched
 from .read.ir import Program
 from .report.report import Obstacle, Report
-from .run import InternalError, Source, report_of
-
-_LENGTH = struct.Struct("<Q")
-_GRACE = 1.0
-"""Seconds past the limit in which the process may still answer by itself, with a report that says where it stood."""
-_LOOK = 0.1
-"""Seconds between two looks at the memory of the process."""
-_START = 120.0
-"""Seconds that a new process may take to load everything."""
-_LIFE = 200
-"""How many validations a process makes before a fresh one takes its place, since what it has interned stays with it."""
+from .run import Source
 
 
 class Worker:
     """One process at a time, started when it is first needed. Threads that ask take turns."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._reader: _Reader | None = None
-        self._said: IO[bytes] | None = None
-        self._heard = 0
-        self._asked = 0
-        self._stopped = False
-        self._lock = threading.Lock()
+        self._child = Child("shardproof.validator.validate", "validating")
 
     def prove(self, before: Program, after: Program, options: Options, course: Course | None = None) -> Report:
         """`validate_programs` in the process. Its start is not counted against the time limit."""
-        with self._lock:
-            self._wait_until_ready()
-            return self._ask((before, after), Record(before.source, after.source, options), course)
+        from .validate import validate_programs
+
+        record = Record(before.source, after.source, options)
+        return self._ask(validate_programs, (before, after), record, course, when_ready=True)
 
     def validate(self, before: Source, after: Source, options: Options, course: Course | None = None) -> Report:
         """`validate_here` in the process, whose start counts if it has to be started; raises what that raises."""
-        record = Record(before.name, after.name, options)
-        if self._stopped:
-            raise Interrupted(record.report(Obstacle.INTERRUPTED))
-        with self._lock:
-            self._start_if_needed()
-            return self._ask((before, after), record, course)
+        return self._ask(run.validate_here, (before, after), Record(before.name, after.name, options), course)
 
     def stop(self) -> None:
         """Ends what the process is at, from another thread; that validation raises `Interrupted`."""
-        self._stopped = True
-        process = self._process
-        if process is not None:
-            process.kill()
+        self._child.stop()
 
     def close(self) -> None:
         """Ends the process, if there is one."""
-        with self._lock:
-            self._end()
+        self._child.close()
 
-    def _ask(self, pair: tuple[object, object], record: Record, course: Course | None) -> Report:
+    def _ask(
+        self,
+        validate: Callable[..., Report],
+        pair: tuple[Any, Any],
+        record: Record,
+        course: Course | None,
+        *,
+        when_ready: bool = False,
+    ) -> Report:
         options = record.options
-        deadline = None if options.timeout is None else record.start + options.timeout
-        process, reader = self._process, self._reader
-        assert process is not None
-        assert reader is not None
-        self._asked += 1
-        # A pipe holds little: a process that reads nothing must not keep this one from looking at the clock.
-        sender = threading.Thread(target=_send, args=(process.stdin, (*pair, options, deadline)), daemon=True)
-        sender.start()
-        hear = watched(record, course or Course()).tell
         try:
-            while True:
-                message = reader.next(None if deadline is None else deadline + _GRACE, options.memory_limit)
-                match message:
-                    case Obstacle():
-                        self._end()
-                        return record.report(message)
-                    case ("told", event):
-                        hear(event)
-                    case ("ready",):
-                        pass
-                    case reply:
-                        self._forward()
-                        return report_of(reply)
-        except EOFError:
-            code = process.wait()
-            said = self._forward()
-            self._end()
-            if self._stopped:
-                raise Interrupted(record.report(Obstacle.INTERRUPTED)) from None
-            raise InternalError(_death(code), said) from None
-        except KeyboardInterrupt:
-            self._end()
-            raise Interrupted(record.report(Obstacle.INTERRUPTED)) from None
-
-    def _wait_until_ready(self) -> None:
-        self._start_if_needed()
-        assert self._reader is not None
-        if self._asked == 0 and self._reader.next(time.monotonic() + _START, None) != ("ready",):
-            self._end()
-            raise InternalError("the validating process did not start", "")
-
-    def _start_if_needed(self) -> None:
-        if self._asked >= _LIFE:
-            self._end()
-        if self._process is None:
-            # What the process says is kept until it is known whether it is the last it said.
-            self._said, self._heard = tempfile.TemporaryFile(), 0  # noqa: SIM115
-            # A fresh interpreter rather than a fork: the caller may hold JAX's threads. -P keeps the working directory
-            # from shadowing modules. In a session of its own, Ctrl-C does not reach it.
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", __name__],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._said,
-                start_new_session=True,
-                env={**os.environ, "SHARDPROOF": "off"},
+            answer = self._child.ask(
+                validate,
+                (*pair, options),
+                watched(record, course or Course()).tell,
+                timeout=options.timeout,
+                memory_limit=options.memory_limit,
+                when_ready=when_ready,
             )
-            self._reader = _Reader(self._process)
-            self._asked = 0
-            if self._stopped:
-                self._process.kill()
-
-    def _forward(self) -> str:
-        """What the process has said since the last time, which also goes to this one's standard error."""
-        if self._said is None:
-            return ""
-        # where it writes next is a position that both processes share: reading must not move it
-        data = os.pread(self._said.fileno(), 1 << 24, self._heard)
-        self._heard += len(data)
-        text = data.decode(errors="replace")
-        sys.stderr.write(text)
-        return text
-
-    def _end(self) -> None:
-        """Ends the process and whatever it started; the session of its own makes its group known."""
-        process, self._process = self._process, None
-        if process is not None:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    _close(pipe)
-            process.wait()
-        if self._said is not None:
-            self._said.close()
-            self._said = None
-
-
-class _Reader:
-    """The messages of a process."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdout is not None
-        self._pipe = process.stdout.fileno()
-        self._memory = _Memory(process.pid)
-        self._data = bytearray()
-
-    def next(self, deadline: float | None, memory_limit: int | None) -> object:
-        """The next message, or which limit (of the clock, of MB) was reached before it came; `EOFError` for a death."""
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._pipe, selectors.EVENT_READ)
-            while True:
-                if len(self._data) >= _LENGTH.size:
-                    end = _LENGTH.size + _LENGTH.unpack_from(self._data)[0]
-                    if len(self._data) >= end:
-                        message = pickle.loads(self._data[_LENGTH.size : end])
-                        del self._data[:end]
-                        return message
-                left = None if deadline is None else deadline - time.monotonic()
-                if left is not None and left <= 0:
-                    return Obstacle.TIMEOUT
-                if memory_limit is not None:
-                    if self._memory.resident() > memory_limit:
-                        return Obstacle.MEMORY
-                    left = _LOOK if left is None else min(left, _LOOK)
-                if selector.select(left):
-                    part = os.read(self._pipe, 1 << 20)
-                    if not part:
-                        raise EOFError
-                    self._data += part
-
-
-class _Memory:
-    """What a process holds together with the copies that it has made of itself, which are in its session."""
-
-    def __init__(self, process: int) -> None:
-        self._process = process
-        self._copies: set[str] = set()
-        self._seen = {str(process)}
-
-    def resident(self) -> float:
-        """MB of memory; of a copy only what it does not share."""
-        names = os.listdir("/proc") if os.path.isdir("/proc") else []
-        for name in set(filter(str.isdigit, names)) - self._seen:
-            self._seen.add(name)
-            with suppress(OSError, IndexError):
-                if int(Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[3]) == self._process:
-                    self._copies.add(name)
-        pages = _number(f"/proc/{self._process}/statm", r"\d+ (\d+)")
-        own = sum(_number(f"/proc/{name}/smaps_rollup", r"Private_Dirty: +(\d+)") for name in self._copies)
-        return (pages * os.sysconf("SC_PAGE_SIZE") + own * 1024) / 1e6
-
-
-def _number(path: str, pattern: str) -> int:
-    """A number in a file about a process, 0 where the process has ended."""
-    try:
-        found = re.search(pattern, Path(path).read_text())
-    except OSError:
-        return 0
-    return int(found[1]) if found is not None else 0
+        except KeyboardInterrupt:
+            raise Interrupted(record.report(Obstacle.INTERRUPTED)) from None
+        return record.report(answer) if isinstance(answer, Obstacle) else answer
 
 
 def validate_limited(before: Source, after: Source, options: Options, course: Course | None = None) -> Report:
     """One pair in a process of its own."""
-    worker = Worker()
-    try:
+    with closing(Worker()) as worker:
         return worker.validate(before, after, options, course)
-    finally:
-        worker.close()
 
 
 def prove_limited(before: Program, after: Program, options: Options, course: Course | None = None) -> Report:
     """One pair of programs that have been read, in a process of its own."""
-    worker = Worker()
-    try:
+    with closing(Worker()) as worker:
         return worker.prove(before, after, options, course)
-    finally:
-        worker.close()
-
-
-def _death(code: int) -> str:
-    if code < 0:
-        return f"the validating process died of {signal.Signals(-code).name}"
-    return f"the validating process ended with code {code}"
-
-
-def _close(pipe: IO[bytes]) -> None:
-    with suppress(BrokenPipeError):  # what was not sent yet
-        pipe.close()
-
-
-def _send(pipe: IO[bytes] | None, message: object) -> None:
-    assert pipe is not None
-    data = pickle.dumps(message)
-    try:
-        pipe.write(_LENGTH.pack(len(data)) + data)
-        pipe.flush()
-    except (BrokenPipeError, ValueError):
-        pass  # the process has ended, which who reads its messages notices
-
-
-def main() -> None:
-    """The process: answers until nobody asks any more."""
-    from . import run
-    from .validate import validate_programs
-
-    # Libraries below may print; only messages may reach the pipe.
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-
-    def tell(*message: object) -> None:
-        data = pickle.dumps(message)
-        out.write(_LENGTH.pack(len(data)) + data)
-        out.flush()
-
-    tell("ready")
-    while True:
-        head = sys.stdin.buffer.read(_LENGTH.size)
-        if len(head) < _LENGTH.size:
-            return
-        before, after, options, deadline = pickle.loads(sys.stdin.buffer.read(_LENGTH.unpack(head)[0]))
-        course = Course(deadline, lambda event: tell("told", event))
-        validate: Callable[..., Report] = run.validate_here if isinstance(before, Source) else validate_programs
-        tell(*run.reply_to(partial(validate, before, after, options, course)))
-
-
-if __name__ == "__main__":
-    main()

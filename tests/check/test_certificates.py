@@ -14,6 +14,7 @@ from shardproof.validator.check.check import check
 from shardproof.validator.check.errors import Rejection
 from shardproof.validator.check_command import main
 from shardproof.validator.options import Options
+from shardproof.validator.run import InternalError
 from shardproof.validator.validate import validate_programs
 
 from .pairs import FILES, certificate, pair
@@ -57,16 +58,16 @@ def test_the_checker_loads_nothing_of_the_prover():
     script = (
         "import sys\n"
         "from shardproof.validator import check_command\n"
-        "from shardproof.validator.check import check\n"
-        "from shardproof.validator.read.program import read_pair\n"
-        "from pathlib import Path\n"
-        "before, after, text = (Path(name).read_bytes() for name in sys.argv[1:])\n"
-        "check.check(text, 'c', *read_pair(before, after, names=('b', 'a')))\n"
+        "from shardproof.validator.course import Course\n"
+        "from shardproof.validator.run import Source\n"
+        "certificate, before, after = map(Source.of_file, ('-', *sys.argv[1:]))\n"
+        "found = check_command.check_here(certificate, before, after, None, False, False, Course())\n"
+        "assert not isinstance(found, str), found\n"
         "print('\\n'.join(sys.modules))\n"
     )
     before, after = FILES["take_vocab"]
     run = subprocess.run(
-        [sys.executable, "-P", "-c", script, str(before), str(after), "/dev/stdin"],
+        [sys.executable, "-P", "-c", script, str(before), str(after)],
         input=certificate("take_vocab"),
         capture_output=True,
         text=True,
@@ -118,7 +119,7 @@ def test_the_command(tmp_path):
     path.write_text("no certificate")
     unreadable = run_check(str(path), before, after)
     assert unreadable.returncode == 5
-    assert unreadable.stderr.startswith(f"{path}: error: is no MLIR text: ")
+    assert unreadable.stderr.startswith(f"{path}:1:1: error: custom op 'no' is unknown")
     assert run_check(str(path), before).returncode == 2
 
 
@@ -128,15 +129,16 @@ def test_the_command(tmp_path):
         (KeyboardInterrupt(), 130, "shardproof-check: interrupted\n"),
         (BrokenPipeError(), 141, ""),
         (RuntimeError("a fault"), 70, "shardproof-check: internal error:\n"),
+        (InternalError("a death", "last words"), 70, "shardproof-check: internal error: a death\nlast words\n"),
     ],
 )
 def test_what_keeps_the_command_from_its_end(raised, code, said, monkeypatch, capsys, tmp_path):
-    def fail(*arguments):
+    def fail(*arguments, **limits):
         raise raised
 
     path = tmp_path / "proof.mlir"
     path.write_text(certificate("tp_mlp"))
-    monkeypatch.setattr("shardproof.validator.check.check.check", fail)
+    monkeypatch.setattr("shardproof.validator.child.Child.ask", fail)
     monkeypatch.setattr("shardproof.validator.command._forget_stdout", lambda: None)
     assert main([str(path), *map(str, FILES["tp_mlp"])]) == code
     assert capsys.readouterr().err.startswith(said)

@@ -67,3 +67,21 @@ def test_contracts_are_checked():
         register_custom_call("Other")
     with pytest.raises(ValueError, match="'row_rank' is negative"):
         register_custom_call("Other", row_rank=-1)
+
+
+FORMS = [
+    *(("AwsNeuronRmsNorm", config) for config in ("", "0", "-1", "7", "one", "9" * 5000)),
+    *((target, "") for target in ("TopK", "lapack_spotrf_ffi", "lapack_strsm_ffi")),
+]
+
+
+@pytest.mark.parametrize(("target", "config"), FORMS)
+def test_a_known_call_in_a_form_that_is_not_known(target: str, config: str):
+    """Nothing verifies calls: operands, attributes and results may be any. The programs differ, so all are run."""
+    before = MODULE.format(rows=4, before="", target=target, config=config)
+    after = before.replace("return %r", "%s = stablehlo.add %r, %a : tensor<4x6xf32>\n    return %s")
+    report = validate_programs(read_program(before), read_program(after), Options())
+    assert report.verdict in (Verdict.UNSUPPORTED, Verdict.NOT_PROVED)
+    if target == "AwsNeuronRmsNorm":
+        assert report.verdict is Verdict.UNSUPPORTED
+        assert f"custom call '{target}' in this form" in str(report)

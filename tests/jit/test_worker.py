@@ -32,7 +32,7 @@ def _program(function: Any) -> Any:
 
 
 def _process_of(worker: Worker) -> int:
-    process = worker._process
+    process = worker._child._process
     assert process is not None
     return process.pid
 

@@ -13,6 +13,7 @@ from ..ops.movement_maps import IDENTITIES, MOVES
 from ..ops.opaque_relation import CONTRACTS, Contract
 from ..ops.record import Family, Theory
 from ..ops.records import MEANINGS
+from ..read.aide import trusting
 from ..read.certificates import VERSION, seal_of
 from ..read.ir import Op, Program, Region
 from ..relate.atoms import Atom, AtomKind
@@ -56,7 +57,8 @@ def certificate(before: Program, after: Program, decision: Decision, *, in_bound
     assumptions = [*(["indices-in-bounds"] if in_bounds else []), *(["relations"] if given.source else [])]
     try:
         text = _Writing(before, after, decision, assumptions).text()
-        check(text.encode(), "certificate", before, after, given, in_bounds=in_bounds)
+        with trusting():
+            check(text.encode(), "certificate", before, after, given, in_bounds=in_bounds)
     except Rejection as rejection:
         raise InexpressibleError(str(rejection)) from rejection
     return text

@@ -26,9 +26,17 @@ def evaluate_custom_call(machine: Machine, op: Op, operands: list[Any]) -> list[
     evaluate = TARGETS.get(target)
     if evaluate is None:
         raise UnsupportedOp(op.name, f"of target '{target}'")
-    results = evaluate(machine, op, operands)
-    tupled = len(op.results) == 1 and isinstance(op.results[0].type, TupleType)
-    return [tuple(results)] if tupled else results
+    only = op.results[0].type if len(op.results) == 1 else None
+    types = only.elements if isinstance(only, TupleType) else [result.type for result in op.results]
+    try:
+        results = evaluate(machine, op, operands)
+        for type_, result in zip(types, results, strict=True):
+            if isinstance(type_, TensorType) and result.shape[1:] != type_.shape:
+                raise ValueError(f"{result.shape[1:]} instead of {type_.shape}")
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # nothing verifies calls: one of this target may have any operands, attributes and results
+        raise UnsupportedOp(op.name, f"of target '{target}' in this form") from error
+    return [tuple(results)] if isinstance(only, TupleType) else results
 
 
 def _manual_sharding(machine: Machine, op: Op, given: Sharding | None) -> Sharding:

@@ -98,7 +98,10 @@ def relate_custom_call(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     config = op.attributes.get("mhlo.backend_config", op.attributes.get("backend_config"))
     key = (op.name, frozen_attributes(op.attributes, _MEANING), frozen(config))
     if contract is Contract.NORM:
-        flat = _norm(engine, op, tensors, types, key)
+        axis = _normalised(op)
+        if axis is None:
+            return engine.refuse(op, f"custom call '{target}' in this form")
+        flat = _norm(engine, axis, tensors, types, key)
     else:
         flat = _rows(engine, tensors, types, key, _row_rank(contract, tensors))
     if isinstance(op.results[0].type, TupleType):
@@ -144,10 +147,22 @@ def _rows(
     return engine.rows((key, shapes), operands, batch, types, reads)
 
 
-def _norm(engine: Engine, op: Op, values: Sequence[Any], types: Sequence[TensorType], key: object) -> list[Any]:
+def _normalised(op: Op) -> int | None:
+    """The dimension along which a call normalises; None for one of another form: nothing verifies calls."""
+    config = str(op.attributes.get("backend_config"))
+    types = [value.type for value in (*op.operands, *op.results) if isinstance(value.type, TensorType)]
+    if len(op.operands) != 3 or len(types) != 4 or not config.isdecimal() or len(config) > 3:
+        return None
+    operand, scale, epsilon, result = types
+    axis, shape = int(config), operand.shape
+    fits = axis < len(shape) and scale.shape == (shape[axis],) and epsilon.size == 1 and result.shape == shape
+    return axis if fits else None
+
+
+def _norm(engine: Engine, axis: int, values: Sequence[Any], types: Sequence[TensorType], key: object) -> list[Any]:
     """A normalisation along one dimension: its lines are rows, the scale and the epsilon belong to every row."""
     operand, *shared = values
-    rank, axis = operand.type.rank, int(str(op.attributes["backend_config"]))
+    rank = operand.type.rank
     batch = [n for k, n in enumerate(operand.type.shape) if k != axis]
     outputs = names("i", rank - 1)
     outputs.insert(axis, f"i{rank - 1}")

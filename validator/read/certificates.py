@@ -16,7 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import ReadError, ReadErrorKind
+from ..compat import ir
+from .files import NESTING_LIMIT, nesting
+from .mlir_text import parse_file
 
 VERSION = 2
 
@@ -95,23 +97,17 @@ def seal_of(text: str, seal: str = "") -> str:
 
 def read_certificate(data: bytes, name: str) -> Certificate:
     """Raises `ReadError` for what is no MLIR, and `FormError` for what is no certificate as it was written."""
-    from jaxlib.mlir import ir
-
-    with ir.Context() as context:
-        context.allow_unregistered_dialects = True
-        try:
-            module = ir.Module.parse(data.decode())
-        except (ir.MLIRError, UnicodeDecodeError) as error:
-            message = str(error).strip().splitlines()[0]
-            raise ReadError(ReadErrorKind.SYNTAX, name, f"is no MLIR text: {message}") from None
-        reading = _Reading([_line(view.operation) for view in module.body.operations])
-        text = str(module.operation.get_asm(print_generic_op_form=True))
+    module = parse_file(data, name)
+    reading = _Reading([_line(view.operation) for view in module.body.operations])
+    text = str(module.operation.get_asm(print_generic_op_form=True))
     head = reading.one("certificate")
     if head["seal"] != seal_of(text, head["seal"]):
         raise FormError("the file was changed after it was written")
     if head["version"] != VERSION:
         raise FormError(f"version {head['version']} of certificates is not known")
     tables = tuple(reading.take("relation", "term"))
+    if any(name == "relation" and nesting(str(said["text"]).encode()) > NESTING_LIMIT for name, said in tables):
+        raise FormError(f"a relation whose brackets are nested more than {NESTING_LIMIT} deep")
     before, after = reading.program(), reading.program()
     reading.one("the end")
     return Certificate(head, tables, before, after)
@@ -124,8 +120,6 @@ def _line(op: Any) -> tuple[str, Said]:
 
 
 def _plain(attribute: Any) -> Any:
-    from jaxlib.mlir import ir
-
     if isinstance(attribute, ir.ArrayAttr):
         return [_plain(element) for element in attribute]
     if isinstance(attribute, ir.IntegerAttr | ir.StringAttr):

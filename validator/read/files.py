@@ -107,23 +107,24 @@ def check_nesting(data: bytes, name: str) -> None:
     """Refuses text whose brackets are nested deeper than the limits."""
     for opening, closing, limit in ((b"([{", b")]}", NESTING_LIMIT), (b"<", b">", ANGLE_LIMIT)):
         # Strings and arrows can only make the first, cheap count too high.
-        if _depth(data, opening, closing) <= limit:
+        if nesting(data, opening, closing) <= limit:
             continue
-        if _depth(_NOT_BRACKETS.sub(b"", data), opening, closing) > limit:
+        if nesting(_NOT_BRACKETS.sub(b"", data), opening, closing) > limit:
             raise ReadError(ReadErrorKind.LIMIT, name, f"brackets are nested more than {limit} deep")
 
 
 _NOT_BRACKETS = re.compile(rb'"(?:[^"\\\n]|\\.)*+"|//[^\n]*|->|[<>=]=|=>')
 
 
-def _depth(data: bytes, opening: bytes, closing: bytes) -> int:
-    """The greatest excess of opening over closing brackets."""
+def nesting(data: bytes, opening: bytes = b"([{", closing: bytes = b")]}") -> int:
+    """How deep brackets are nested: the greatest excess of opening over closing ones in any part of the text."""
     if sum(data.count(bytes([bracket])) for bracket in opening) == 0:
         return 0
     step = np.zeros(256, dtype=np.int8)
     step[list(opening)] = 1
     step[list(closing)] = -1
-    return int(np.cumsum(step[np.frombuffer(data, dtype=np.uint8)], dtype=np.int32).max(initial=0))
+    open_ = np.cumsum(step[np.frombuffer(data, dtype=np.uint8)], dtype=np.int32)
+    return int((open_ - np.minimum.accumulate(np.minimum(open_, 0))).max(initial=0))
 
 
 def _is_text(data: bytes) -> bool:
