@@ -33,16 +33,18 @@ class Row:
     proved: bool = False
     accepted: bool = False
     size: int = 0
+    laws: int = 0
+    """Equalities that follow from laws of arithmetic."""
     prove: float = 0.0
     check: float = 0.0
     reason: str = ""
 
     def __str__(self) -> str:
         state = "accepted" if self.accepted else (self.reason if self.proved else "not proved")
-        return f"{self.name:<40} {self.size:>9,} {self.prove:>8.3f} {self.check:>8.3f}  {state}"
+        return f"{self.name:<40} {self.size:>9,} {self.laws:>4} {self.prove:>8.3f} {self.check:>8.3f}  {state}"
 
 
-COLUMNS = f"{'program':<40} {'bytes':>9} {'prove s':>8} {'check s':>8}"
+COLUMNS = f"{'program':<40} {'bytes':>9} {'laws':>4} {'prove s':>8} {'check s':>8}"
 
 
 def measure(name: str) -> Row:
@@ -63,7 +65,8 @@ def measure(name: str) -> Row:
         check(text.encode(), name, pair.before, pair.after)
     except (InexpressibleError, Rejection) as error:
         return Row(name, True, reason=str(error))
-    return Row(name, True, True, len(text), prove, time.process_time() - start)
+    laws = text.count('"shardproof.equal"')
+    return Row(name, True, True, len(text), laws, prove, time.process_time() - start)
 
 
 def _decide(before: Program, after: Program, *, traced: bool) -> Decision:
@@ -95,9 +98,11 @@ def main(arguments: list[str] | None = None) -> int:
     proved, accepted = [row for row in rows if row.proved], [row for row in rows if row.accepted]
     prove, checking = sum(row.prove for row in accepted), sum(row.check for row in accepted)
     if not options.json and accepted:
+        with_laws = sum(row.laws > 0 for row in accepted)
         print(
             f"{len(accepted)} of {len(proved)} proofs have an accepted certificate, {sum(r.size for r in accepted):,} "
-            f"bytes; proving took {prove:.2f} s, checking {checking:.2f} s ({checking / prove:.2f} times as long)"
+            f"bytes, {with_laws} with laws of arithmetic; proving took {prove:.2f} s, checking {checking:.2f} s "
+            f"({checking / prove:.2f} times as long)"
         )
     return 0 if len(accepted) == len(proved) else 1
 

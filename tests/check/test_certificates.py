@@ -13,9 +13,11 @@ import shardproof
 from shardproof.validator.check.check import check
 from shardproof.validator.check.errors import Rejection
 from shardproof.validator.check_command import main
+from shardproof.validator.ops.record import Theory
 from shardproof.validator.options import Options
 from shardproof.validator.run import InternalError
 from shardproof.validator.validate import validate_programs
+from tests.relate.pairs import Tensor, module
 
 from .pairs import FILES, certificate, pair
 
@@ -54,39 +56,70 @@ def test_the_public_face_gives_certificates():
     assert report.certificate == certificate("tp_mlp")
 
 
+LOADED = """
+import sys
+from shardproof.validator import check_command
+from shardproof.validator.course import Course
+from shardproof.validator.run import Source
+certificate, before, after = map(Source.of_file, ('-', *sys.argv[1:]))
+found = check_command.check_here(certificate, before, after, None, False, False, Course())
+assert not isinstance(found, str), found
+print('\\n'.join(sys.modules))
+"""
+
+
+def loaded(before: Path, after: Path, text: str) -> set[str]:
+    """The modules of this project that have to be loaded to accept a certificate, and all others."""
+    command = [sys.executable, "-P", "-c", LOADED, str(before), str(after)]
+    run = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    return {name.removeprefix("shardproof.validator.") for name in run.stdout.split()}
+
+
 def test_the_checker_loads_nothing_of_the_prover():
-    script = (
-        "import sys\n"
-        "from shardproof.validator import check_command\n"
-        "from shardproof.validator.course import Course\n"
-        "from shardproof.validator.run import Source\n"
-        "certificate, before, after = map(Source.of_file, ('-', *sys.argv[1:]))\n"
-        "found = check_command.check_here(certificate, before, after, None, False, False, Course())\n"
-        "assert not isinstance(found, str), found\n"
-        "print('\\n'.join(sys.modules))\n"
-    )
-    before, after = FILES["take_vocab"]
-    run = subprocess.run(
-        [sys.executable, "-P", "-c", script, str(before), str(after)],
-        input=certificate("take_vocab"),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    loaded = set(run.stdout.split())
-    mine = {name.removeprefix("shardproof.validator.") for name in loaded if name.startswith("shardproof.validator.")}
-    assert "check.check" in mine
-    assert not [name for name in mine if name.split(".")[0] in ("relate", "egraph", "certify", "explain", "validate")]
-    assert not {"relation.store", "egglog"} & (mine | loaded)
+    found = loaded(*FILES["take_vocab"], certificate("take_vocab"))
+    assert "check.check" in found
+    assert not [name for name in found if name.split(".")[0] in ("relate", "egraph", "certify", "explain", "validate")]
+    assert not {"relation.store", "egglog"} & found
+
+
+SUM = "%s = stablehlo.add %a{}, %a{} : tensor<8xf32>\n%out = stablehlo.add %s, %a{} : tensor<8xf32>"
+EXPONENTIAL = "%s = stablehlo.add %a0, %a1 : tensor<8xf32>\n%out = stablehlo.exponential %s : tensor<8xf32>"
+EXPONENTIALS = (
+    "%e = stablehlo.exponential %a0 : tensor<8xf32>\n%f = stablehlo.exponential %a1 : tensor<8xf32>\n"
+    "%out = stablehlo.multiply %e, %f : tensor<8xf32>"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "theory", "laws"),
+    [
+        (SUM.format(0, 1, 2), SUM.format(1, 0, 2), Theory.EXACT, set()),
+        (SUM.format(0, 1, 2), SUM.format(1, 2, 0), Theory.REASSOCIATED, {"check.algebra.ground"}),
+        (EXPONENTIALS, EXPONENTIAL, Theory.REAL, {"check.reals.reals"}),
+    ],
+    ids=["no law", "rules", "reals"],
+)
+def test_laws_of_arithmetic_are_loaded_by_what_uses_them(
+    before: str, after: str, theory: Theory, laws: set[str], tmp_path: Path
+):
+    paths = tmp_path / "before.mlir", tmp_path / "after.mlir"
+    for path, body in zip(paths, (before, after), strict=True):
+        path.write_text(module(body, [Tensor((8,), "f32")] * 3, Tensor((8,), "f32"), 1))
+    report = shardproof.validate_modules(*map(str, paths), certificate=True, theory=theory)
+    assert report.theory is theory
+    assert report.certificate is not None
+    found = loaded(*paths, report.certificate)
+    assert found & {"check.algebra.ground", "check.reals.reals"} == laws
 
 
 CHECKER = Path(shardproof.__file__).resolve().parents[1] / "validator" / "check"
 
 
-@pytest.mark.parametrize(("folder", "most"), [(CHECKER, 1_499), (CHECKER / "algebra", 948)])
-def test_the_checker_is_small(folder: Path, most: int):
-    """What checks proofs without laws of arithmetic, and besides it what checks these laws."""
-    lines = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in folder.glob("*.py")}
+@pytest.mark.parametrize(("folder", "most"), [("", 1_500), ("algebra", 285), ("reals", 662)])
+def test_the_checker_is_small(folder: str, most: int):
+    """All lines of what checks proofs, and of what only proofs by rules, or over the real numbers, ask besides."""
+    files = (CHECKER / folder).glob("*.py")
+    lines = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
     assert sum(lines.values()) <= most, lines
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from shardproof.validator.check.algebra.reals import Reals
 from shardproof.validator.check.errors import Rejection
+from shardproof.validator.check.reals.reals import Reals
 from shardproof.validator.check.relations import Relations
 from shardproof.validator.check.run import Run
 from shardproof.validator.check.terms import Kind, Term, Terms

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from shardproof.validator.check.algebra import facts
 from shardproof.validator.check.check import check
 from shardproof.validator.check.errors import Rejection
 from shardproof.validator.ops.digest import digest
@@ -103,7 +102,7 @@ def test_what_a_loop_carries_is_a_number_if_its_condition_is_shown_over_the_real
         piece = words.part(term, 1)
         carried = Value(TensorType((8,), DType.F32), (piece,), words.rels.domain(piece.rel))
         if is_number or theory is Theory.EXACT:
-            assert facts.tested(words.run, None, [carried], [condition]) == [condition]
+            assert words.reals.tested(None, [carried], [condition]) == [condition]
         else:
             with pytest.raises(Rejection, match="not shown to be a real number"):
-                facts.tested(words.run, None, [carried], [condition])
+                words.reals.tested(None, [carried], [condition])

@@ -29,14 +29,19 @@ class Tensor:
         return f"tensor<{''.join(f'{n}x' for n in self.shape)}{self.dtype}>"
 
 
-def program(body: str, parameters: Sequence[Tensor], result: Tensor, devices: int) -> Program:
-    """A program of one function whose arguments are %a0, %a1, … and whose body returns %out."""
+def module(body: str, parameters: Sequence[Tensor], result: Tensor, devices: int) -> str:
+    """A module of one function whose arguments are %a0, %a1, … and whose body returns %out."""
     arguments = ", ".join(f'%a{k}: {t} {{mhlo.sharding = "{t.sharding}"}}' for k, t in enumerate(parameters))
-    return read_program(
+    return (
         f"module @m attributes {{mhlo.num_partitions = {devices} : i32}} {{\n"
         f'func.func public @main({arguments}) -> ({result} {{mhlo.sharding = "{result.sharding}"}}) {{\n'
         f"{body}\nreturn %out : {result}\n}}\n}}\n"
     )
+
+
+def program(body: str, parameters: Sequence[Tensor], result: Tensor, devices: int) -> Program:
+    """The program of a `module`."""
+    return read_program(module(body, parameters, result, devices))
 
 
 def verdict(before: Program, after: Program, assume_in_bounds: bool = False) -> Decision:

@@ -27,7 +27,6 @@ from ..relation.given import device_vectors, stated_relation
 from ..relation.layout import mesh_for
 from ..relation.mesh import NO_DEVICES
 from ..relation.objects import Rel
-from .algebra.reals import Reals
 from .errors import Rejection
 from .relations import Relations
 from .run import Run
@@ -90,6 +89,8 @@ def _check(certificate: Certificate, before: Program, after: Program, given: Giv
     first: Run = run(logical, True, before.num_partitions, inner)
     second: Run = run(devices, False, after.num_partitions)
     if head["theory"] == Theory.REAL.value:
+        from .reals.reals import Reals
+
         first.reals = second.reals = Reals(first, before)
     specified = first.program(before, _parameters(first, before, before, None), certificate.before)
     arguments = _parameters(second, *((after, after, None) if stages else (before, after, given.parameters)))

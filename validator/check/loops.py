@@ -12,7 +12,6 @@ from ..ops.values import Piece, Value
 from ..read.ir import Op
 from ..relation.build import constant
 from ..relation.objects import Rel
-from .algebra.facts import tested
 from .equality import equal
 from .errors import Rejection
 from .terms import Kind, Term
@@ -78,7 +77,7 @@ def _specified(run: Run, op: Op, initial: list[Value], chosen: Sequence[Rel]) ->
         theories += [_through(run, v, v, rel) for v, rel in ((run.known(body[k]), choice), (condition, devices))]
     given = tuple(run.known(body[k]) for k in carried)
     run.loops[number] = Loop(carried, choices, tuple(initial), condition, given, counters)
-    tested(run, None, arguments, [condition.needing(*theories)])
+    run.tested(None, arguments, [condition.needing(*theories)])
     return [value.needing(*theories) if k in carried else value for k, value in enumerate(results)]
 
 
@@ -112,7 +111,7 @@ def _paired(run: Run, op: Op, initial: list[Value], pair: int, relations: Sequen
         body = run.block(op.regions[1], 1, arguments)
     for k, theirs, rel in zip(carried, loop.body, relations, strict=True):
         theories.append(_through(run, theirs, run.known(body[k]), rel))
-    tested(run, None, arguments, [loop.condition.needing(*theories)])
+    run.tested(None, arguments, [loop.condition.needing(*theories)])
     return [value.needing(*theories) if k in carried else value for k, value in enumerate(results)]
 
 

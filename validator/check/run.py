@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..evaluate.numbers import STORAGE
 from ..ops import manual_relation as manual
 from ..ops.elementwise_relation import is_known
 from ..ops.monoid import Monoid
-from ..ops.record import Theory
+from ..ops.record import Family, Theory
 from ..ops.registry import RECORDS
 from ..ops.sums import contracted, summed
 from ..ops.values import Value
@@ -27,7 +27,6 @@ from ..read.shardings import Sharding
 from ..relation.build import Builder
 from ..relation.objects import Dom, Rel
 from ..relation.points import numbers_at
-from .algebra.facts import met, tested
 from .congruence import Applied, lifted, named, rows
 from .equality import common, equal
 from .errors import Rejection
@@ -119,7 +118,7 @@ class Run(Calculus):
                 results = self._enumerated(op, operands) or results
         finally:
             self.builder = outer
-        return tested(self, record.family, operands, [self._claimed("result", k, v) for k, v in enumerate(results)])
+        return self.tested(record.family, operands, [self._claimed("result", k, v) for k, v in enumerate(results)])
 
     def _enumerated(self, op: Op, operands: Sequence[Any]) -> list[Any]:
         """Lemma *constant folding*: known integers on all devices, as the reference evaluator has them; none else."""
@@ -142,8 +141,10 @@ class Run(Calculus):
         if not claims and isinstance(value, Applied):
             return Rejection("the certificate says nothing of this result", self.where())
         for facts, claim in claims:
-            for fact in facts:
-                value = met(self, value, fact)
+            if facts:
+                from .algebra.facts import met
+
+                value = reduce(partial(met, self), facts, value)
             value = self._shown(of, position, value, claim)
         return value
 
@@ -181,6 +182,10 @@ class Run(Calculus):
                 return otherwise()
             except Rejection as second:
                 raise Rejection(f"{error}; {second}") from second
+
+    def tested(self, family: Family | None, operands: Sequence[Any], made: list[Any]) -> list[Any]:
+        """What an op makes, which tells equal numbers of the reals from others only if they are defined."""
+        return self.reals.tested(family, operands, made) if self.reals is not None else made
 
     def _followed(self, value: Any) -> Any:
         """A value; what could not be followed stands in `env` as the reason."""

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..ops.monoid import Monoid
+from ..ops.monoid import Monoid, combination
 from ..ops.values import Piece
 from ..read.ir import DType
 
@@ -89,19 +89,12 @@ def sum_of(term: Term) -> tuple[Monoid, tuple[Piece, ...]] | None:
     """A term as a sum of elements, each with its count: what it is defined as, or what `add` and the like come to."""
     if term.kind is Kind.SUM and term.monoid is not None:
         return term.monoid, term.parts
-    if term.kind is not Kind.APPLY or term.dtype.is_positive or not 1 <= len(term.parts) <= 2:
+    named = term.kind is Kind.APPLY and not term.dtype.is_positive
+    monoid, signs = (combination(term.key, term.dtype) if named else None) or (None, ())
+    if monoid is None or len(signs) != len(term.parts):
         return None
-    name, (first, *rest) = term.key, term.parts
-    monoid = next((monoid for monoid in Monoid if monoid.value == name and rest), None)
-    if term.dtype.is_bool and monoid not in (Monoid.AND, Monoid.OR, Monoid.XOR):
-        return None
-    if monoid is Monoid.MUL:
-        for part, other in (term.parts, term.parts[::-1]):
-            if part.atom.kind is Kind.NUMBER:
-                # n · e with a known integer n is n times the element e
-                return Monoid.ADD, (replace(other, coefficient=part.atom.key),)
-    if monoid is not None:
-        return monoid, term.parts
-    if name == "stablehlo.subtract" and rest:
-        return Monoid.ADD, (first, replace(rest[0], coefficient=-1))
-    return (Monoid.ADD, (replace(first, coefficient=-1),)) if name == "stablehlo.negate" and not rest else None
+    for part, other in (term.parts, term.parts[::-1]) if monoid is Monoid.MUL else ():
+        if part.atom.kind is Kind.NUMBER:
+            # n · e with a known integer n is n times the element e
+            return Monoid.ADD, (replace(other, coefficient=part.atom.key),)
+    return monoid, tuple(replace(part, coefficient=sign) for part, sign in zip(term.parts, signs, strict=True))

@@ -14,15 +14,13 @@ from .engine import Engine, Function, RowOperand
 from .guarded import Guarded, chosen, index_form, split_guarded
 from .integers import index_function
 from .keys import frozen_attributes
-from .monoid import Monoid
+from .monoid import Monoid, combination
 from .ranges import decided
 from .record import strongest
 from .records import MEANINGS
 from .values import Piece, without_constant
 
 COMMUTATIVE = frozenset(f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
-_MONOIDS = {monoid.value: monoid for monoid in Monoid} | {"stablehlo.subtract": Monoid.ADD}
-_LOGICAL = {Monoid.ADD: Monoid.OR, Monoid.MAX: Monoid.OR, Monoid.MUL: Monoid.AND, Monoid.MIN: Monoid.AND}
 _MIRRORED = {Comparison.GT: Comparison.LT, Comparison.GE: Comparison.LE}
 
 
@@ -31,15 +29,10 @@ def relate_elementwise(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     known = index_result(engine, op, values)
     if known is not None:
         return [known]
-    type_, monoid = op.results[0].tensor, _MONOIDS.get(op.name)
-    if monoid is not None and type_.dtype.is_bool:
-        monoid = _LOGICAL.get(monoid, monoid)
-    if type_.dtype.is_positive and op.name == "stablehlo.subtract":
-        monoid = None  # there is nothing that y could be added as
+    type_ = op.results[0].tensor
+    monoid, signs = combination(op.name, type_.dtype) or (None, ())
     if monoid is not None and any(value.monoid is monoid for value in values):
-        return [_combined(engine, op, values, monoid)]
-    if op.name == "stablehlo.negate" and values[0].monoid is Monoid.ADD and not type_.dtype.is_positive:
-        return [_negated(engine, values[0])]
+        return [_negated(engine, values[0]) if len(signs) == 1 else _combined(engine, op, values, monoid)]
     commutative = op.name in COMMUTATIVE
     # (∞ + 0i) · 1 is ∞ + NaN i
     is_product = monoid is Monoid.MUL and not type_.dtype.is_complex

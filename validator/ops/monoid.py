@@ -53,12 +53,23 @@ class Monoid(enum.Enum):
 
 _BY_OP = {monoid.value: monoid for monoid in Monoid}
 
+_LOGICAL = {Monoid.MAX: Monoid.OR, Monoid.ADD: Monoid.OR, Monoid.MIN: Monoid.AND, Monoid.MUL: Monoid.AND}
+"""What the others are on booleans, as StableHLO defines it."""
+
+_SIGNED = {"stablehlo.subtract": (1, -1), "stablehlo.negate": (-1,)}
+
+
+def combination(name: str, dtype: DType) -> tuple[Monoid, tuple[int, ...]] | None:
+    """The monoid in which an elementwise op combines its operands, and their signs; None for any other op."""
+    if name in _SIGNED:
+        # of positive numbers alone there is nothing that -y could be
+        return None if dtype.is_bool or dtype.is_positive else (Monoid.ADD, _SIGNED[name])
+    monoid = _BY_OP.get(name)
+    return monoid and (_LOGICAL.get(monoid, monoid) if dtype.is_bool else monoid, (1, 1))
+
 
 def monoid_of_region(region: Region) -> Monoid | None:
-    """The monoid a reducer region computes: one binary op on its two arguments; None for anything else.
-
-    On booleans `maximum` is `or`, `minimum` and `multiply` are `and`, and `add` is `or` as StableHLO defines it.
-    """
+    """The monoid a reducer region computes: one binary op on its two arguments; None for anything else."""
     if len(region.arguments) != 2 or len(region.results) != 1 or not region.ops:
         return None
     op: Op = region.ops[0]
@@ -74,8 +85,4 @@ def monoid_of_region(region: Region) -> Monoid | None:
         return None
     if op.results[0].tensor.dtype != region.arguments[0].tensor.dtype:
         return None
-    if op.results[0].tensor.dtype.is_bool:
-        return {Monoid.MAX: Monoid.OR, Monoid.ADD: Monoid.OR, Monoid.MIN: Monoid.AND, Monoid.MUL: Monoid.AND}.get(
-            monoid, monoid
-        )
-    return monoid
+    return _LOGICAL.get(monoid, monoid) if op.results[0].tensor.dtype.is_bool else monoid

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..ops.monoid import Monoid
+from ..ops.monoid import Monoid, combination
 from ..ops.record import Theory
 from .atoms import AtomKind
 from .value import Piece, Val, strongest
 
 if TYPE_CHECKING:
     from .walk import Walk
-
-_SIGNS = {"stablehlo.add": (1, 1), "stablehlo.subtract": (1, -1), "stablehlo.negate": (-1,)}
 
 
 def split(walk: Walk, value: Val) -> Val | None:
@@ -47,8 +45,8 @@ def _parts(walk: Walk, piece: Piece, monoid: Monoid) -> list[Piece] | None:
     if operation is None:
         return None
     name, _, reads = operation
-    signs = _SIGNS.get(name) if monoid is Monoid.ADD else (1, 1) if name == monoid.value else None
-    if signs is None or len(signs) != len(atom.operands) or (-1 in signs and atom.dtype.is_positive):
+    combined, signs = combination(name, atom.dtype) or (None, ())
+    if combined is not monoid:
         return None
     parts = []
     for operand, read, sign in zip(atom.operands, reads, signs, strict=True):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from ...ops.record import Family, Theory
+from ...ops.record import Theory
 from ...ops.values import Piece, Value
 from ...read.certificates import Fact
 from ..errors import Rejection
-from .ground import shown_by_rules
 
 
 def met(run: Any, value: Value, fact: Fact) -> Value:
@@ -26,6 +24,8 @@ def met(run: Any, value: Value, fact: Fact) -> Value:
     ):
         raise Rejection(f"{term} is said to be a term of another type, or in a sum")
     if said["by"] == "rules":
+        from .ground import shown_by_rules
+
         shown_by_rules(run, term, parts, theory, fact)
     elif theory is not Theory.REAL or run.reals is None or said["by"] != "reals" or said["opened"] or fact.instances:
         raise Rejection("an equality over the reals in another theory, or with what shows others")
@@ -40,13 +40,3 @@ def met(run: Any, value: Value, fact: Fact) -> Value:
         else:
             pieces.append(piece)
     return Value(value.type, run.gathered(pieces), value.domain, theory=value.theory).needing(theory)
-
-
-def tested(run: Any, family: Family | None, operands: Sequence[Any], made: list[Any]) -> list[Any]:
-    """What an op makes. What is equal over the reals may differ where it is undefined, which a test tells."""
-    loose = any(v.theory is Theory.REAL and not v.type.dtype.is_float for v in made if isinstance(v, Value))
-    floats = [value for value in operands if isinstance(value, Value) and value.type.dtype.is_float]
-    for piece in [p for v in floats for p in v.pieces] if loose and family is not Family.CONTROL else ():
-        if not run.reals.numbers.is_real(piece.atom, run.rels.range(piece.rel), below=True):
-            raise Rejection(f"{piece.atom} is tested, and not shown to be a real number")
-    return made

@@ -18,7 +18,7 @@ from itertools import combinations
 from typing import Any
 
 from ...ops.monoid import Monoid
-from ...ops.record import Theory
+from ...ops.record import Family, Theory
 from ...ops.sums import counted
 from ...ops.values import Piece, Value, gathered
 from ...read.ir import DType, Program, TensorType
@@ -54,6 +54,15 @@ class Reals:
             there, type_ = self.rels.domain(part.rel), TensorType((), term.dtype)
             whole = Piece(term, self.rels.identity_on(there))
             self.equal(*(Value(type_, (piece,), there) for piece in (whole, part)))
+
+    def tested(self, family: Family | None, operands: Sequence[Any], made: list[Any]) -> list[Any]:
+        """What an op makes. What is equal over the reals may differ where it is undefined, which a test tells."""
+        loose = any(v.theory is Theory.REAL and not v.type.dtype.is_float for v in made if isinstance(v, Value))
+        floats = [value for value in operands if isinstance(value, Value) and value.type.dtype.is_float]
+        for piece in [p for v in floats for p in v.pieces] if loose and family is not Family.CONTROL else ():
+            if not self.numbers.is_real(piece.atom, self.rels.range(piece.rel), below=True):
+                raise Rejection(f"{piece.atom} is tested, and not shown to be a real number")
+        return made
 
     def equal(self, left: Value, right: Value) -> Theory:
         """Both at all points of both; rejected where they are not shown to be the same number.
