@@ -40,12 +40,12 @@ def reducer(op: str, dtype: str = "f32") -> str:
     )
 
 
-def all_reduce(name: str, of: str, type_: Tensor, groups: str = "[[0, 1, 2]]") -> str:
+def all_reduce(name: str, of: str, type_: Tensor, groups: str = "[[0, 1, 2]]", by: str = "add") -> str:
     shape = f"{groups.count('], [') + 1}x{len(groups.split('], [', maxsplit=1)[0].split(','))}"
     return (
         f'%{name} = "stablehlo.all_reduce"({of}) <{{replica_groups = dense<{groups}> : tensor<{shape}xi64>, '
         f"channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}> "
-        f"{reducer('add')} : ({type_}) -> {type_}\n"
+        f"{reducer(by)} : ({type_}) -> {type_}\n"
     )
 
 
@@ -89,6 +89,31 @@ def _sum() -> Example:
         [WHOLE], ONE, total("out", "%a0", WHOLE, ONE), [PART], ONE, local + all_reduce("out", "%sum", ONE),
         local + f"%out = stablehlo.negate %sum : {ONE}",
     )  # fmt: skip
+
+
+def _absorption() -> Example:
+    """Largest elements under a triangular mask: the first device has all that is left of row 0, others the constant."""
+    whole, part = (Tensor((3, width), "f32", f"{{devices=[1,{N}]<=[{N}]}}") for width in (6, 2))
+    out = Tensor((3,), "f32")
+    rows = [[column <= row for column in range(6)] for row in range(3)]
+    mask = f"%all = stablehlo.constant dense<{str(rows).lower()}> : tensor<3x6xi1>\n"
+
+    def top(name: str, of: Tensor, keep: str, least: float) -> str:
+        return (
+            f"%least = stablehlo.constant dense<{least}> : {of}\n"
+            "%low = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+            f"%x = stablehlo.select {keep}, %a0, %least : {Tensor(of.shape, 'i1')}, {of}\n"
+            f"%{name} = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1] : "
+            f"({of}, tensor<f32>) -> {out}\n"
+        )
+
+    mine = "%zero = stablehlo.constant dense<0> : tensor<i32>\n%mine = stablehlo.dynamic_slice %all, %zero, %start, "
+    mine += "sizes = [3, 2] : (tensor<3x6xi1>, tensor<i32>, tensor<i32>) -> tensor<3x2xi1>\n"
+    after, broken = (
+        mask + own_start(2) + mine + top("top", part, "%mine", least) + all_reduce("out", "%top", out, by="maximum")
+        for least in (-1.0, -2.0)
+    )
+    return made([whole], out, mask + top("out", whole, "%all", -1.0), [part], out, after, broken)
 
 
 def _splitting() -> Example:
@@ -465,6 +490,7 @@ EXAMPLES: dict[str, Example] = {
     "composition of sums": _sum(),
     "completion": _sum(),
     "sum of sums": _sum_of_sums(),
+    "absorption": _absorption(),
     "splitting": _splitting(),
     "contraction": _contraction(),
     "zero product": _zero_product(),

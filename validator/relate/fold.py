@@ -18,6 +18,7 @@ from ..ops.monoid import Monoid
 from ..ops.record import Theory
 from ..ops.values import gathered, restricted
 from ..relation.store import Dom, Rel
+from .absorption import absorbed
 from .atoms import AtomKind
 from .context import Definition
 from .lift import doubled, find, lift
@@ -77,6 +78,7 @@ def _resolved(walk: Walk, value: Val, own: bool, partly: bool) -> Val:
                 recognised.add(best[0].atom.number)
     if value.is_view:
         return value
+    value = absorbed(walk, value)
     done = _finish(walk, _chain(walk, value), recognised - given)
     if partly and not done.is_view:
         apart = split(walk, value)

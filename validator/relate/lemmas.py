@@ -117,6 +117,13 @@ LEMMAS = (
         "relate/fold.py",
     ),
     Lemma(
+        "absorption",
+        "y ⊕ e is y where y is a sum of the original, or of the device, that e is an element of",
+        "⊕ is idempotent, and y is a sum of the same ⊕",
+        Theory.EXACT,
+        "relate/absorption.py",
+    ),
+    Lemma(
         "splitting",
         "Σ over x of (y[a(x)] ± z[b(x)]) is Σ y[a(x)] ± Σ z[b(x)], and the same for any other ⊕ of two operands",
         "⊕ is idempotent, or no element of y or z is reached through two x",
