@@ -135,6 +135,8 @@ def read_entry(path: str, attribute: Any, *, repeated: bool = False) -> Entry:
                 raise ValueError(f"count {count} is negative")
             if not isinstance(entry["repeat"], ir.ArrayAttr):
                 raise ValueError("'repeat' is no list")
+            if not len(entry["repeat"]):
+                raise ValueError("'repeat' is empty")
             inner = (read_entry(f"{path}.repeat[{k}]", each, repeated=True) for k, each in enumerate(entry["repeat"]))
             return Repeat(tuple(inner), count)
         return _single(attribute)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -164,6 +165,7 @@ def test_open_repetitions_repeat_equally_often():
         ('"replicated", "replicated"', "relations for 2 parameters, the programs have 1"),
         ('{repeat = ["replicated", "replicated"]}', "relations for 0 parameters and groups of 2, the programs have 1"),
         ('{repeat = ["replicated"], count = -1}', "count -1 is negative"),
+        ('"replicated", {repeat = [], count = 1000000000000}', "parameters[1]: 'repeat' is empty"),
         ('{repeat = [{repeat = ["replicated"]}]}', "parameters[0].repeat[0]: a repetition in a repetition"),
     ],
 )
@@ -172,6 +174,40 @@ def test_misuse_is_refused_with_its_place(entry: str, message: str):
         _read(entry, "8xi32", "2xi32")
     assert str(error.value).startswith("r.mlir:2:1: parameters")
     assert message in str(error.value)
+
+
+TOO_LARGE = "an expression of more than 300 operations or numbers"
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        # remainders of remainders: as plain sums of quotients they are two to the power of their depth
+        (f"affine_map<(d, i) -> ({'(' * 40}i{' * 3 + d) mod 1000003' * 40})>", TOO_LARGE),
+        (f"affine_map<(d, i) -> ({'(' * 900}i{' + d) floordiv 3' * 900})>", TOO_LARGE),
+        (f"affine_map<(d, i) -> (i{' floordiv 3' * 2000})>", TOO_LARGE),
+        (f"affine_map<(d, i) -> ({' + '.join(f'i floordiv {k}' for k in range(2, 5000))})>", TOO_LARGE),
+        (f"[{', '.join(['{map = affine_map<(d, i) -> (i)>}'] * 5000)}]", "5000 pieces, more than 4096"),
+        (f"{{shard = 0, blocks = {[8] * 5000}}}", "5000 blocks, more than 4096"),
+    ],
+)
+def test_files_that_would_take_for_ever_are_refused(entry: str, message: str):
+    with pytest.raises(ReadError) as error:
+        _read(entry, "8xi32", "2xi32")
+    assert str(error.value).endswith(f"parameters[0] (parameter 0): {message}")
+
+
+def test_many_pieces_are_read_in_time():
+    """Comparing each with each other one took more than a minute."""
+    pieces = (f"d * 8192 + i, (d, i) : (i - {2 * k} >= 0, {2 * k + 1} - i >= 0)" for k in range(4096))
+    entry = ", ".join(
+        "{map = affine_map<(d, i) -> (%s)>, domain = affine_set<%s>}" % tuple(piece.split(", ", 1)) for piece in pieces
+    )
+    given = _read(f"[{entry}]", "32768xi32", "8192xi32")
+    assert given is not None
+    start = time.process_time()
+    given_relation(Builder(Store(), mesh_of([4])), given, (32768,), (8192,), whole=True)
+    assert time.process_time() - start < 20
 
 
 @pytest.mark.parametrize(

@@ -104,15 +104,23 @@ class Constraint:
     is_equality: bool
 
 
-def from_mlir(expression: ir.AffineExpr, symbols: Sequence[int]) -> Affine:
+LIMIT = 300
+"""More operations in operations, or more numbers in the normal form, are refused: remainders of remainders double it."""
+
+
+def from_mlir(expression: ir.AffineExpr, symbols: Sequence[int], depth: int = 0) -> Affine:
     """The normal form of an MLIR expression, its symbols bound to numbers. Raises ValueError where it is not affine.
 
-    Variables keep their numbers.
+    Variables keep their numbers. `depth` tells in how many operations the expression stands.
     """
     combine = _OPERATIONS.get(type(expression))
-    if combine is not None:
+    if combine is not None and depth <= LIMIT:
         node: Any = expression
-        return combine(from_mlir(node.lhs, symbols), from_mlir(node.rhs, symbols))
+        combined = combine(*(from_mlir(side, symbols, depth + 1) for side in (node.lhs, node.rhs)))
+        if len(combined.numbers()) <= LIMIT:
+            return combined
+    if combine is not None:
+        raise ValueError(f"an expression of more than {LIMIT} operations or numbers")
     if isinstance(expression, ir.AffineConstantExpr):
         return Affine(expression.value)
     if isinstance(expression, ir.AffineDimExpr):

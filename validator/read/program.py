@@ -23,6 +23,7 @@ from .hlo_sharding import named_in
 from .ir import Program
 from .mlir_text import MESSAGE_LIMIT, read_back, syntax_error
 from .pairs import check_pair, with_stated
+from .tiling import MAX_DEVICES
 
 OP_LIMIT = 1_000_000
 """A module of more operations and calls, the calls inlined, is refused."""
@@ -202,6 +203,9 @@ def _from_module(module: ir.Module, name: str, counts: Counts | None, assumed: C
     replicas, partitions = settled
     if not all(isinstance(count, int) and count > 0 for count in settled):
         raise ReadError(ReadErrorKind.SYNTAX, name, f"is a program of {replicas} replicas of {partitions} partitions")
+    if replicas * partitions > MAX_DEVICES:
+        message = f"a program of {replicas * partitions} devices is beyond the limit of {MAX_DEVICES}"
+        raise ReadError(ReadErrorKind.UNSUPPORTED, name, message)
     for pending in converted.pending:
         try:
             explicit = device_groups if pending.name == "replica_groups" else device_pairs

@@ -208,6 +208,8 @@ class _Reader:
             case Shard():
                 return self.shard(entry, shapes)
             case Pieces(pieces):
+                if len(pieces) > _MOST_PIECES:
+                    raise _Misfit(f"{len(pieces)} pieces, more than {_MOST_PIECES}", ReadErrorKind.LIMIT)
                 return tuple(self.piece(piece, shapes) for piece in pieces)
             case Repeat():
                 raise ValueError("a repetition in a repetition")
@@ -262,6 +264,8 @@ class _Reader:
     def blocks(self, dimension: int, sizes: Sequence[int], shapes: _Shapes) -> tuple[Piece, ...]:
         """Blocks that lie one after the other, each cut evenly over all devices: the layout of fused weights."""
         logical, local = shapes.logical, shapes.local
+        if len(sizes) > _MOST_PIECES:
+            raise _Misfit(f"{len(sizes)} blocks, more than {_MOST_PIECES}", ReadErrorKind.LIMIT)
         if any(size % self.devices for size in sizes) or sum(sizes) != logical[dimension]:
             raise _Misfit(
                 f"blocks {list(sizes)} do not make up {logical[dimension]} in parts for {self.devices} devices",
@@ -334,6 +338,9 @@ class _Reader:
 
 
 _MISMATCH = ReadErrorKind.MISMATCH
+
+_MOST_PIECES = 4096
+"""Each has to be compared with all others: so many take some seconds."""
 
 _GREATEST = 1 << 30
 """Products of greater numbers and indices might not fit into the 64 bits that tables are computed in."""

@@ -31,20 +31,18 @@ def given_relation(
     store = builder.store
     box = store.dom(_set_text(len(shape), box_constraints(names("x", len(shape)), shape)))
     parts: list[Rel] = []
+    rel = store.rel(f"{{{_tuple(builder, local)} -> [{','.join(['0'] * len(shape))}] : 1 = 0}}")
     for number, piece in enumerate(given.content):
         part = _piece_relation(builder, piece, local)
         outside = store.set_minus(store.range(part), box)
         if not store.set_empty(outside):
             raise ReadError(ReadErrorKind.MISMATCH, given.where, f"piece {number} reaches out of {list(shape)}")
-        for other, known in enumerate(parts):
-            if not store.set_empty(store.set_meet(store.domain(known), store.domain(part))):
-                raise ReadError(
-                    ReadErrorKind.MISMATCH, given.where, f"pieces {other} and {number} cover the same element"
-                )
+        if not store.set_empty(store.set_meet(store.domain(rel), store.domain(part))):
+            overlaps = (store.set_meet(store.domain(known), store.domain(part)) for known in parts)
+            other = next(k for k, overlap in enumerate(overlaps) if not store.set_empty(overlap))
+            raise ReadError(ReadErrorKind.MISMATCH, given.where, f"pieces {other} and {number} cover the same element")
         parts.append(part)
-    rel = parts[0] if parts else store.rel(f"{{{_tuple(builder, local)} -> [{','.join(['0'] * len(shape))}] : 1 = 0}}")
-    for part in parts[1:]:
-        rel = store.union(rel, part)
+        rel = store.union(rel, part) if number else part
     if whole and not store.set_subset(box, store.range(rel)):
         raise ReadError(
             ReadErrorKind.MISMATCH, given.where, f"no device holds some of the elements of the logical {list(shape)}"
