@@ -236,13 +236,14 @@ def test_a_program_runs_on_one_device_at_least(counts: str):
     assert message.startswith("in: is a program of ")
 
 
-@pytest.mark.parametrize("counts", ["mhlo.num_partitions = 1048577", "mhlo.num_replicas = 2000000000"])
-def test_a_program_of_more_devices_than_there_can_be(counts: str):
+@pytest.mark.parametrize(("counts", "number"), [("num_partitions", 1048577), ("num_replicas", 2000000000)])
+def test_a_program_of_more_devices_than_there_can_be(counts: str, number: int):
     """Groups and coordinates are listed for each of them."""
     text = (
-        f"module attributes {{{counts} : i32}} {{\nfunc.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{\n"
+        f"module attributes {{mhlo.{counts} = {number} : i32}} {{\n"
+        "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
         "return %x : tensor<4xf32>\n}\n}\n"
     )
     kind, message = refused(text)
     assert kind is ReadErrorKind.UNSUPPORTED
-    assert message == f"in: a program of {counts.split()[-1]} devices is beyond the limit of 1048576"
+    assert message == f"in: a program of {number} devices is beyond the limit of 1048576"

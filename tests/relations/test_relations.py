@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import time
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -199,10 +199,9 @@ def test_files_that_would_take_for_ever_are_refused(entry: str, message: str):
 
 def test_many_pieces_are_read_in_time():
     """Comparing each with each other one took more than a minute."""
-    pieces = (f"d * 8192 + i, (d, i) : (i - {2 * k} >= 0, {2 * k + 1} - i >= 0)" for k in range(4096))
-    entry = ", ".join(
-        "{map = affine_map<(d, i) -> (%s)>, domain = affine_set<%s>}" % tuple(piece.split(", ", 1)) for piece in pieces
-    )
+    where = (f"(i - {2 * k} >= 0, {2 * k + 1} - i >= 0)" for k in range(4096))
+    image = "map = affine_map<(d, i) -> (d * 8192 + i)>"
+    entry = ", ".join(f"{{{image}, domain = affine_set<(d, i) : {each}>}}" for each in where)
     given = _read(f"[{entry}]", "32768xi32", "8192xi32")
     assert given is not None
     start = time.process_time()

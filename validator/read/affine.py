@@ -105,7 +105,7 @@ class Constraint:
 
 
 LIMIT = 300
-"""More operations in operations, or more numbers in the normal form, are refused: remainders of remainders double it."""
+"""More operations in each other, or numbers in the normal form, are refused: remainders of remainders double it."""
 
 
 def from_mlir(expression: ir.AffineExpr, symbols: Sequence[int], depth: int = 0) -> Affine:
