@@ -2,7 +2,8 @@
 
 Lemma *composition of sums*: if out[p] = ⊕ over q ∈ ρ(p) of v[q] and v[q] = ⊕ over x ∈ R(q) of e[x], then
 out[p] = ⊕ over x ∈ R(ρ(p)) of e[x], provided no x is reached from one p through two q (or ⊕ is idempotent). Where v
-does not depend on a coordinate of q that ρ runs through completely, each element is counted that many times instead.
+does not depend on a coordinate of q that ρ runs through completely, each element is counted that many times instead: at
+the border of an array windows may hold fewer elements, so that this number goes by p.
 Lemma *contraction*: Σ over k of A[a(p,k)]·B[b(p,k)] is the sum of the products A[a]·B[b] over the pairs reached from p.
 """
 
@@ -15,9 +16,14 @@ from ..read.ir import TensorType
 from ..relation.build import constant, leading, names
 from ..relation.objects import Dom, Rel
 from .engine import Engine
+from .integers import index_function, whole_number
 from .monoid import Monoid
 from .record import Theory, strongest
 from .values import Piece
+
+
+MAX_LENGTHS = 32
+"""Runs of equal elements of more lengths than this are not told apart."""
 
 
 def summed(engine: Engine, value: Any, rel: Rel, monoid: Monoid, type_: TensorType, steps: int) -> Any:
@@ -27,21 +33,40 @@ def summed(engine: Engine, value: Any, rel: Rel, monoid: Monoid, type_: TensorTy
     """
     value = engine.as_sum(value, monoid)
     pieces: list[Any] = []
+    theory = value.theory
     for piece in value.pieces:
-        found = (rel, 1) if monoid.idempotent else counted(engine.store, rel, piece.rel)
-        if found is None or (monoid is Monoid.MUL and found[1] != 1):
+        found = [(rel, 1)] if monoid.idempotent else _counted_apart(engine.store, rel, piece.rel)
+        if found is None or (monoid is Monoid.MUL and any(factor != 1 for _, factor in found)):
             return None
-        outer, factor = found
-        factor = factor % 2 if monoid is Monoid.XOR else factor
-        if factor:
-            pieces.append(Piece(piece.atom, engine.store.compose(outer, piece.rel), piece.coefficient * factor))
+        engine.limit_pieces(len(pieces) + len(found))
+        for outer, times in found:
+            factor = times % 2 if monoid is Monoid.XOR else times
+            if not factor:
+                continue
+            made = Piece(piece.atom, engine.store.compose(outer, piece.rel), piece.coefficient * factor)
+            number = _multiplied(engine, made) if monoid is Monoid.ADD and len(found) > 1 else None
+            if number is not None and not monoid.reorders_exactly(type_.dtype):
+                theory = strongest([theory, Theory.REASSOCIATED])
+            pieces.append(number or made)
     domain = _complete(engine, value, rel, engine.points(type_))
     merged = engine.merged(pieces, monoid, type_.dtype)
     if merged is None:
         return None
     engine.used("composition of sums")
-    result = engine.value(type_, merged, domain, monoid, value.levels + steps, value.theory)
+    result = engine.value(type_, merged, domain, monoid, value.levels + steps, theory)
     return engine.restricted(result, domain)
+
+
+def _multiplied(engine: Engine, piece: Any) -> Any | None:
+    """A known integer n that is counted k times as k · n, once; None where the type does not hold that exactly."""
+    store, dtype, count = engine.store, piece.atom.dtype, piece.coefficient
+    if not engine.is_integer(piece.atom) or count == 1 or whole_number(dtype, count) != count:
+        return None
+    if not store.single_valued(piece.rel):
+        return None
+    operands = store.pair(piece.rel, constant(store, store.domain(piece.rel), count))
+    times = index_function(store, "stablehlo.multiply", {}, (dtype, dtype), dtype, operands)
+    return None if times is None else Piece(piece.atom, store.compose(operands, times))
 
 
 def _complete(engine: Engine, value: Any, rel: Rel, points: Dom) -> Dom:
@@ -83,6 +108,57 @@ def _drop_coordinate(store: Any, rel: Rel, inner: Rel, position: int) -> tuple[R
     if not store.equal(store.compose(fixed, store.reverse(flatten)), rel):
         return None
     return fixed, high - low + 1
+
+
+def _counted_apart(store: Any, rel: Rel, inner: Rel) -> list[tuple[Rel, int]] | None:
+    """As `counted`, by parts of rel of which no two are of one p; None if that cannot be told either."""
+    found = counted(store, rel, inner)
+    if found is not None:
+        return [found]
+    rel = store.restrict_range(rel, store.domain(inner))
+    for position in range(rel.arity_out):
+        parts = _by_length(store, rel, inner, position)
+        if parts is None:
+            continue
+        apart: list[tuple[Rel, int]] = []
+        for base, times in parts:
+            inside = _counted_apart(store, base, inner)
+            if inside is None:
+                return None
+            apart += [(part, times * factor) for part, factor in inside]
+        return apart
+    return None
+
+
+def _by_length(store: Any, rel: Rel, inner: Rel, position: int) -> list[tuple[Rel, int]] | None:
+    """rel with one coordinate of q at its least, by how many q from there on hold the same; None if that is unknown."""
+    source = names("q", rel.arity_out)
+    mine = store.rel(f"{{[{','.join(source)}] -> [q{position}]}}")
+    along, turned = store.compose(rel, mine), store.rel("{[q] -> [-q]}")
+    least = store.lexmin(along)
+    most = store.compose(store.lexmin(store.compose(along, turned)), turned)
+    length = store.compose(store.pair(least, most), store.rel("{[a, b] -> [1 + b - a]}"))
+    bounds = store.bounds(store.range(length), 0)
+    if bounds is None or bounds[1] == 1 or bounds[1] - bounds[0] >= MAX_LENGTHS:
+        return None
+    parts: list[tuple[Rel, int]] = []
+    for times in range(bounds[0], bounds[1] + 1):
+        part = store.restrict(rel, store.domain(store.fix_range(length, 0, times)))
+        if store.empty(part):
+            continue
+        base = store.meet(part, store.compose(least, store.reverse(mine)))
+        moved = ["z" if name == f"q{position}" else name for name in source]
+        run = store.rel(f"{{[{','.join(source)}] -> [{','.join(moved)}] : q{position} <= z < q{position} + {times}}}")
+        run = store.restrict(run, store.range(base))
+        first, every = store.restrict(inner, store.range(base)), store.restrict(inner, store.range(run))
+        # every q of a run holds what its first one holds, and nothing else
+        alike = store.equal(store.compose(run, inner), first) and store.equal(
+            store.compose(store.reverse(run), first), every
+        )
+        if not alike or not store.equal(store.compose(base, run), part):
+            return None
+        parts.append((base, times))
+    return parts
 
 
 def contracted(
