@@ -21,7 +21,6 @@ from .monoid import Monoid
 from .record import Theory, strongest
 from .values import Piece
 
-
 MAX_LENGTHS = 32
 """Runs of equal elements of more lengths than this are not told apart."""
 

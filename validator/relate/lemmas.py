@@ -91,7 +91,7 @@ LEMMAS = (
     Lemma(
         "composition of sums",
         "⊕ over q ∈ ρ(p) of (⊕ e[R(q)]) = ⊕ e[R(ρ(p))]",
-        "⊕ is idempotent, or no element is reached through two q, or all of one p through equally many, which are counted",
+        "⊕ is idempotent, or no element is reached through two q, or all of one p through equally many, which count",
         Theory.REASSOCIATED,
         "ops/sums.py",
     ),
