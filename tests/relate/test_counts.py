@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from shardproof.validator.ops.record import Theory
-from shardproof.validator.ops.sums import _counted_apart
+from shardproof.validator.ops.sums import _occurrences
 from shardproof.validator.read.ir import Program
 from shardproof.validator.relation.store import Rel, Store
 from tests.tools.audit import audit_pair
@@ -76,7 +76,7 @@ def test_every_element_is_counted_as_often_as_it_is_reached(seed: int):
         rng.choice(("{[q, r] -> [1]}", "{[q, r] -> [r]}", "{[q, r] -> [q]}", "{[q, r] -> [q] : q > 1}",
                     "{[q, r] -> [7] : q < 3; [q, r] -> [r] : q >= 3}", "{[q, r] -> [0] : r = 0}"))
     )  # fmt: skip
-    found = _counted_apart(store, rel, inner)
+    found = _occurrences(store, rel, inner, apart=True)
     wanted: Counter[tuple[int, int]] = Counter()
     for p, *q in _pairs(rel):
         at = store.restrict(inner, store.dom(f"{{[{q[0]}, {q[1]}]}}"))

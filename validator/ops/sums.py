@@ -33,8 +33,10 @@ def summed(engine: Engine, value: Any, rel: Rel, monoid: Monoid, type_: TensorTy
     value = engine.as_sum(value, monoid)
     pieces: list[Any] = []
     theory = value.theory
+    # other terms that are not all counted equally often are summed under one name for the whole value
+    numbers = all(engine.is_integer(piece.atom) for piece in value.pieces)
     for piece in value.pieces:
-        found = [(rel, 1)] if monoid.idempotent else _counted_apart(engine.store, rel, piece.rel)
+        found = [(rel, 1)] if monoid.idempotent else _occurrences(engine.store, rel, piece.rel, apart=numbers)
         if found is None or (monoid is Monoid.MUL and any(factor != 1 for _, factor in found)):
             return None
         engine.limit_pieces(len(pieces) + len(found))
@@ -109,11 +111,11 @@ def _drop_coordinate(store: Any, rel: Rel, inner: Rel, position: int) -> tuple[R
     return fixed, high - low + 1
 
 
-def _counted_apart(store: Any, rel: Rel, inner: Rel) -> list[tuple[Rel, int]] | None:
-    """As `counted`, by parts of rel of which no two are of one p; None if that cannot be told either."""
+def _occurrences(store: Any, rel: Rel, inner: Rel, *, apart: bool) -> list[tuple[Rel, int]] | None:
+    """As `counted`; `apart` allows parts of rel of which no two are of one p."""
     found = counted(store, rel, inner)
-    if found is not None:
-        return [found]
+    if found is not None or not apart:
+        return None if found is None else [found]
     rel = store.restrict_range(rel, store.domain(inner))
     for position in range(rel.arity_out):
         parts = _by_length(store, rel, inner, position)
@@ -121,7 +123,7 @@ def _counted_apart(store: Any, rel: Rel, inner: Rel) -> list[tuple[Rel, int]] | 
             continue
         apart: list[tuple[Rel, int]] = []
         for base, times in parts:
-            inside = _counted_apart(store, base, inner)
+            inside = _occurrences(store, base, inner, apart=True)
             if inside is None:
                 return None
             apart += [(part, times * factor) for part, factor in inside]
