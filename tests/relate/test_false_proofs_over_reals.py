@@ -112,3 +112,100 @@ def test_a_division_by_zero_of_the_partitioned_program_is_not_asked_about_over_t
       %t = stablehlo.multiply %q, %z : tensor<4xf32> %o = stablehlo.subtract %p, %t : tensor<4xf32>
       return %o : tensor<4xf32>"""
     assert theory_of(module(arguments, "4xf32", before), module(arguments, "4xf32", after), Theory.REAL) is None
+
+
+QUOTIENT = "%d = stablehlo.divide %a, %x : tensor<4xf32>"
+TRIPS = [*ROWS, ("p", "i1", ""), ("n", "i32", "")]
+
+
+def repeated(first: str, trip: str, last: str) -> str:
+    """A loop of %n trips that carries %v, from `first` on, with `last` at the end of each trip; its result is %w#1."""
+    return f"""%start = stablehlo.constant dense<0> : tensor<i32>
+      %w:2 = stablehlo.while(%i = %start, %v = {first}) : tensor<i32>, tensor<4xf32> cond {{
+        %go = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %go : tensor<i1>
+      }} do {{
+        %step = stablehlo.constant dense<1> : tensor<i32>
+        %j = stablehlo.add %i, %step : tensor<i32>
+        {trip} stablehlo.return %j, {last} : tensor<i32>, tensor<4xf32>
+      }}"""
+
+
+TANH = "%u = stablehlo.tanh %v : tensor<4xf32>"
+
+
+@pytest.mark.parametrize(
+    ("loop", "divides"),
+    [
+        (repeated("%d", TANH, "%u"), True),
+        (repeated("%a", "", "%d"), False),
+        (repeated("%a", "%u = stablehlo.add %v, %d : tensor<4xf32>", "%u"), False),
+        (repeated("%d", "%u = stablehlo.tanh %a : tensor<4xf32>", "%u"), False),
+        (repeated("%d", "%u = stablehlo.reverse %v, dims = [0] : tensor<4xf32>", "%u"), True),
+        (repeated("%d", f"{FIRST_TWO} %u = stablehlo.select %mask, %v, %a : tensor<4xi1>, tensor<4xf32>", "%u"), False),
+    ],
+    ids=[
+        "goes on from it",
+        "in every trip",
+        "with every trip",
+        "before the first trip",
+        "turned",
+        "goes on from a part",
+    ],
+)
+def test_a_loop_may_leave_out_what_is_divided(loop: str, divides: bool) -> None:
+    """Without a trip only what is carried at first counts, with one only what that goes into."""
+    shared = f"{QUOTIENT} {loop} %e = stablehlo.exponential %a : tensor<4xf32>"
+    before = f"{shared} %o = stablehlo.add %w#1, %e : tensor<4xf32> return %o : tensor<4xf32>"
+    after = f"""{shared} %f = stablehlo.multiply %e, %x : tensor<4xf32> %g = stablehlo.divide %f, %x : tensor<4xf32>
+      %o = stablehlo.add %w#1, %g : tensor<4xf32> return %o : tensor<4xf32>"""
+    found = theory_of(module(TRIPS, "4xf32", before), module(TRIPS, "4xf32", after), Theory.REAL)
+    assert found is (Theory.REAL if divides else None)
+
+
+@pytest.mark.parametrize(
+    "left_out",
+    [
+        f"""%r = "stablehlo.if"(%p) ({{ {repeated("%d", TANH, "%u")} stablehlo.return %w#1 : tensor<4xf32> }},
+          {{ stablehlo.return %a : tensor<4xf32> }}) : (tensor<i1>) -> tensor<4xf32>""",
+        f"{repeated('%d', TANH, '%u')} %r = stablehlo.select %p, %w#1, %a : tensor<i1>, tensor<4xf32>",
+    ],
+    ids=["in a branch", "in a choice"],
+)
+def test_what_a_loop_carries_that_is_left_out_itself_is_needed_by_nothing(left_out: str) -> None:
+    shared = f"{FIRST_TWO} {AS_NUMBERS} {QUOTIENT} {left_out}"
+    before = f"{shared} %c = stablehlo.select %mask, %d, %zero : tensor<4xi1>, tensor<4xf32>"
+    after = f"{shared} %c = stablehlo.multiply %d, %ones : tensor<4xf32>"
+    end = "%o = stablehlo.add %c, %r : tensor<4xf32> return %o : tensor<4xf32>"
+    programs = [module(TRIPS, "4xf32", f"{each} {end}") for each in (before, after)]
+    assert theory_of(programs[0], programs[1], Theory.REAL) is None
+    assert theory_of(programs[0], programs[0], Theory.REAL) is not None
+
+
+@pytest.mark.parametrize("scale", ["0.0", "1.0"])
+def test_what_is_multiplied_by_zero_is_divided_only_where_that_is_chosen(scale: str) -> None:
+    """select(p, 0 · (a / x), a): a sum of products drops what is times zero, and x may be zero all the same."""
+    t = "tensor<4xf32>"
+    shared = f"""%w = stablehlo.constant dense<{scale}> : {t} {QUOTIENT}
+      %s = stablehlo.dot_general %w, %d, contracting_dims = [0] x [0] : ({t}, {t}) -> tensor<f32>
+      %b = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> {t}
+      %c = stablehlo.select %p, %b, %a : tensor<4xi1>, {t} %e = stablehlo.exponential %a : {t}"""
+    before = f"{shared} %o = stablehlo.add %c, %e : {t} return %o : {t}"
+    after = f"""{shared} %f = stablehlo.multiply %e, %x : {t} %g = stablehlo.divide %f, %x : {t}
+      %o = stablehlo.add %c, %g : {t} return %o : {t}"""
+    arguments = [*ROWS, ("p", "4xi1", "")]
+    assert theory_of(module(arguments, "4xf32", before), module(arguments, "4xf32", after), Theory.REAL) is None
+
+
+def test_a_number_is_not_taken_for_a_simpler_one_near_it() -> None:
+    """((exp a + exp a · c) / exp a − 1) · 10^8 is 10^8 · c, though float32 rounds 1 + c to 1."""
+    t = "tensor<4xf32>"
+    numbers = {"c": "3.0e-8", "one": "1.0", "many": "1.0e8", "all": "3.0"}
+    constants = " ".join(f"%{name} = stablehlo.constant dense<{value}> : {t}" for name, value in numbers.items())
+    after = f"""{constants} %e = stablehlo.exponential %a : {t} %m = stablehlo.multiply %e, %c : {t}
+      %s = stablehlo.add %e, %m : {t} %k = stablehlo.divide %s, %e : {t} %r = stablehlo.subtract %k, %one : {t}
+      %q = stablehlo.multiply %r, %many : {t} %o = stablehlo.add %x, %q : {t} return %o : {t}"""
+    right = f"{constants} %o = stablehlo.add %x, %all : {t} return %o : {t}"
+    programs = [module(ROWS, "4xf32", body) for body in (after, right, f"return %x : {t}")]
+    assert theory_of(programs[1], programs[0], Theory.REAL) is Theory.REAL
+    assert theory_of(programs[2], programs[0], Theory.REAL) is None

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -68,8 +68,10 @@ class Reals:
         """Terms that a choice or a loop of the original may leave unused."""
         self._stands_for: dict[int, list[Atom]] = {}
         """By `stand_in` of a term: the original's terms that it was found to be, and that were forgotten for it."""
+        self._dropped: list[Atom] = []
+        """Terms that a sum of products at hand no longer holds."""
         self._left_out: list[Atom] = []
-        """Terms of which the original leaves some indices out where it chooses by position or by a look-up."""
+        """Terms of which the original leaves some indices out: a choice by position or by a look-up does, or a loop."""
         self._results: list[AnyVal] = []
         self._limited: dict[int, Dom] = {}
         """By the number of a term that may be no real number where it is left out: where it is needed all the same."""
@@ -166,8 +168,8 @@ class Reals:
         first = form.pieces[0]
         if len(form.pieces) == 1 and not factors_of(first):
             number = float(first.coefficient) if abs(first.coefficient) < MAX_CONSTANT else math.inf
-            if math.isinf(number):
-                return [], form
+            if rational(number, dtype) != first.coefficient:
+                return [], form  # it would stand for another number, the simplest one near it
             return [walk.constant_piece(number, dtype, form.domain)], None
         if len(form.pieces) == 1 and first.coefficient == 1 and len(factors_of(first)) == 1:
             base, exponent = factors_of(first)[0]
@@ -344,6 +346,16 @@ class Reals:
         if self._context.in_body:
             self._uncertain.append(atom)
 
+    def drops(self, atoms: Iterable[Atom]) -> None:
+        """The original computes these terms, and its next sum of products holds them no longer: they are times 0."""
+        self._dropped += atoms
+
+    def stands_for_dropped(self, total: Val) -> None:
+        """This is that sum: where the original may leave it out, it may leave them out."""
+        for number in {stand_in(piece.atom) for piece in total.pieces} if self._dropped else ():
+            self._stands_for.setdefault(number, []).extend(self._dropped)
+        self._dropped = []
+
     def leaves_out(self, values: Sequence[Val]) -> None:
         """The original does not choose these values, which are operands of a selection, at some of their points."""
         self._left_out += [piece.atom for value in values for piece in value.pieces]
@@ -354,12 +366,14 @@ class Reals:
 
     def _limit(self) -> None:
         """Tell where the original needs what it leaves out elsewhere."""
+        # of what a loop carries, its initial values or those at the end of a trip may be all that nothing depends on
+        carried = [value for loop, _ in self._context.loops for value in (*loop.initial, *loop.body)]
+        self._left_out += [piece.atom for value in carried for piece in value.pieces]
         left_out = not_total(self._left_out, self._stands_for)
         if not left_out:
             return
         store = self._store
         kept = [value for value in self._results if isinstance(value, Val)]
-        kept += [value for loop, _ in self._context.loops for value in loop.initial]
         roots = [(piece.atom, store.range(piece.rel)) for value in kept for piece in value.pieces]
         try:
             found = needed(self._context, roots)

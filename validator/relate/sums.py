@@ -39,7 +39,10 @@ def contract(
     lhs, rhs = _factor(walk, lhs), _factor(walk, rhs)
     found = contracted(walk, lhs, rhs, reads, type_, flavour)
     if found is not None:
-        return walk.settle(found)
+        whole = walk.settle(found)
+        if walk.context.reals is not None:
+            walk.context.reals.stands_for_dropped(whole)
+        return whole
     if lhs.pieces[0].atom.kind is AtomKind.NAMED and rhs.pieces[0].atom.kind is AtomKind.NAMED:
         return walk.unrelated(type_, "a contraction counts one product several times")
     lhs, rhs = name_value(walk, lhs, canonical=False), name_value(walk, rhs, canonical=False)
@@ -58,6 +61,8 @@ def is_zero_product(walk: Walk, *factors: Piece) -> bool:
     found = all(nil or reals.is_real(walk, piece.atom, piece.rel) for nil, piece in zip(zero, factors, strict=True))
     if found:
         walk.context.used("zero product")
+    if found and walk.is_original:
+        reals.drops(piece.atom for piece in factors)
     return found
 
 
