@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 _FLAG = "--xla_force_host_platform_device_count"
 if _FLAG not in os.environ.get("XLA_FLAGS", ""):
@@ -15,6 +16,9 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 from jax.sharding import Mesh  # noqa: E402
+
+from shardproof.validator import jit  # noqa: E402
+from shardproof.validator.read.ir import Program  # noqa: E402
 
 
 @pytest.fixture
@@ -33,3 +37,30 @@ def run_python() -> Callable[..., str]:
         return done.stdout
 
     return run
+
+
+Capture = Callable[[Callable[[], Any]], tuple[Program, Program]]
+
+
+class _CapturedError(Exception):
+    pass
+
+
+@pytest.fixture
+def captured(monkeypatch: pytest.MonkeyPatch) -> Capture:
+    """The programs that a comparison is about."""
+
+    def capture(compare: Callable[[], Any]) -> tuple[Program, Program]:
+        found: list[Program] = []
+
+        def prove(before: Program, after: Program, *_: Any) -> Any:
+            found.extend((before, after))
+            raise _CapturedError
+
+        monkeypatch.setattr(jit, "prove", prove)
+        with pytest.raises(_CapturedError):
+            compare()
+        before, after = found
+        return before, after
+
+    return capture

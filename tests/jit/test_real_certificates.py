@@ -12,7 +12,6 @@ import pytest
 
 import shardproof
 from shardproof import Theory
-from shardproof.validator import jit
 from shardproof.validator.check.check import check
 from shardproof.validator.check.errors import Rejection
 from shardproof.validator.options import Options
@@ -21,33 +20,8 @@ from shardproof.validator.validate import validate_programs
 from tests.check.pairs import about
 
 from . import test_reals, test_ring_attention
+from .conftest import Capture
 from .manual_programs import arguments, cases
-
-Capture = Callable[[Callable[[], Any]], tuple[Program, Program]]
-
-
-class _CapturedError(Exception):
-    pass
-
-
-@pytest.fixture
-def captured(monkeypatch: pytest.MonkeyPatch) -> Capture:
-    """The programs that a comparison is about."""
-
-    def capture(compare: Callable[[], Any]) -> tuple[Program, Program]:
-        found: list[Program] = []
-
-        def prove(before: Program, after: Program, *_: Any) -> Any:
-            found.extend((before, after))
-            raise _CapturedError
-
-        monkeypatch.setattr(jit, "prove", prove)
-        with pytest.raises(_CapturedError):
-            compare()
-        before, after = found
-        return before, after
-
-    return capture
 
 
 def report_on(before: Program, after: Program) -> shardproof.Report:

@@ -31,6 +31,9 @@ def relate_elementwise(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
         return [known]
     type_ = op.results[0].tensor
     monoid, signs = combination(op.name, type_.dtype) or (None, ())
+    if len(signs) == 1 and values[0].monoid is monoid and not engine.is_original:
+        # a masked sum may be a whole term by now, of which the original has the negative
+        values = [engine.settle(values[0])]
     if monoid is not None and any(value.monoid is monoid for value in values):
         return [_negated(engine, values[0]) if len(signs) == 1 else _combined(engine, op, values, monoid)]
     commutative = op.name in COMMUTATIVE
