@@ -24,6 +24,14 @@ _ODD_TOKENS = (
     b'( ) [ ] { } < > , : = ? * -> "" "\\FF" % @ # dense<> dense<0> array<i64> unit true f32 i1 bf16 ui64 complex<f32> '
     b"f8E4M3FN token[] tensor<?xf32> tensor<0xf32> tensor<f32> tensor<1x1xi64> \xff \xc3\xa9"
 ).split()
+_STRING = re.compile(rb'"((?:[^"\\\n]|\\.)*)"')
+_ODD_CHARACTERS = (
+    b"\\00 \\01 \\1B[31m \\FF \\0A \\0D \\09 \x01 \x1b[31m \xef\xbf\xbe \xed\xa0\x80 \xe2\x80\xa8 \xe2\x80\xae "
+    b"\xf0\x9f\x92\xa5 ]]> --> </script> <b> &amp &#0; %s {0} \x7f \xc2\x85"
+).split(b" ")
+_BRACKETS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"), (b"<", b">"), (b"floor((", b")/3)"), (b"exists a : (", b")"))
+_GROWN = 4_000_000
+"""No more bytes than this are added."""
 _EXTREMES = (0, 1, 2, 127, 128, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
 
 Damage = Callable[[random.Random, bytes, Sequence[bytes]], bytes]
@@ -84,6 +92,38 @@ def damage_tokens(rng: random.Random, data: bytes, others: Sequence[bytes]) -> b
                 lines.insert(rng.randrange(len(lines) + 1), line)
             tokens = _TOKENS.findall(b"".join(lines))
     return b"".join(tokens)
+
+
+def damage_strings(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
+    """What stands between two quotes: tokens of it damaged, odd characters put in, or another string in its place."""
+    found = [match.span(1) for match in _STRING.finditer(data)]
+    if not found:
+        return damage_tokens(rng, data, others)
+    start, end = rng.choice(found)
+    inner = data[start:end]
+    others = [match[1] for other in others for match in _STRING.finditer(other)] or [b""]
+    at = rng.randrange(len(inner) + 1)
+    new = rng.choice((damage_tokens, damage_tokens, grow))(rng, inner, others) if rng.random() < 0.7 else inner
+    if new == inner:
+        new = rng.choice((inner[:at] + rng.choice(_ODD_CHARACTERS) + inner[at:], rng.choice(others)))
+    return data[:start] + new + data[end:]
+
+
+def grow(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
+    """A part repeated many times, one after the other or inside of brackets."""
+    tokens = _TOKENS.findall(data)
+    if not tokens:
+        return data
+    at = rng.randrange(len(tokens))
+    end = at + rng.choice((1, 1, 2, 5, 20))
+    times = rng.choice((10, 100, 1000, 10_000, 100_000))
+    part = b"".join(tokens[at:end])
+    if rng.random() < 0.4:
+        opening, closing = rng.choice(_BRACKETS)
+        new = opening * times + part + closing * times
+    else:
+        new = rng.choice((b"", b"", b" ", b", ", b" + ", b" and ", b" or ", b"; ", b"\n")).join([part] * times)
+    return b"".join(tokens[:at]) + new[:_GROWN] + b"".join(tokens[end:])
 
 
 def damage_fields(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gzip
+import html.parser
 import io
 import itertools
 import json
@@ -22,146 +22,45 @@ import resource
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from shardproof.validator import compat
+from shardproof.passes.opt import main as opt
+from shardproof.validator import check_command, cli
 from shardproof.validator.check_command import main as check
 from shardproof.validator.cli import main as validate
-from shardproof.validator.cli import parser
+from shardproof.validator.read.certificates import seal_of
+from shardproof.validator.read.errors import ReadError
+from shardproof.validator.read.mlir_text import parse_file
 
-from .damage import Damage, damage_bytes, damage_fields, damage_tokens
+from .damage import Damage, damage_bytes, damage_fields, damage_strings, damage_tokens, grow
+from .fuzz_seeds import KINDS, Seed, seeds
 from .resumed import add_rows, in_turn, read_rows
 from .watched import Failure, run
 
-ROOT = Path(__file__).parents[1]
-READ = ROOT / "tests" / "read" / "data"
-LLAMA = ROOT / "examples" / "aws_llama"
 LIMIT = 300.0
 """Seconds after which a case is taken to hang."""
 SLOW = 30.0
 """Seconds of the processor that a case may take."""
 MEMORY = 1500
 """MB that one case may add to what the process has used before."""
-CODES = {validate: {0, 1, 2, 3, 4, 5, 6}, check: {0, 1, 2, 5}}
+COMMANDS = {"certificate": check, "check-options": check, "passes": opt}
+"""What is run for a kind of input, `validate-hlo` where nothing is said."""
+CODES = {validate: {0, 1, 2, 3, 4, 5, 6}, check: {0, 1, 2, 3, 5}, opt: {0, 1}}
 
-
-@dataclass(frozen=True, slots=True)
-class Seed:
-    """Files of a run that is fine, and the command line in which `{n}` stands for the n-th of them."""
-
-    name: str
-    files: tuple[bytes, ...]
-    command: tuple[str, ...]
-    damaged: tuple[int, ...] = (0,)
-    """The files to damage, one of them at a time."""
-
-
-def _pair(name: str, before: bytes, after: bytes) -> Seed:
-    return Seed(name, (before, after), ("{0}", "{1}"), (0, 1))
-
-
-@cache
-def seeds(kind: str) -> tuple[Seed, ...]:
-    """What is damaged: files of the repository, in the order of their names."""
-    return tuple(_SEEDS[kind]())
-
-
-def _hlo_texts() -> Iterator[Seed]:
-    for after in sorted(READ.glob("*_after.hlo.txt")):
-        before = after.with_name(after.name.replace("_after", "_before"))
-        yield _pair(after.name, before.read_bytes(), after.read_bytes())
-    folder = ROOT / "examples" / "tp_mlp"
-    yield _pair("tp_mlp", (folder / "before.hlo.txt").read_bytes(), (folder / "after.hlo.txt").read_bytes())
-
-
-def _hlo_protos() -> Iterator[Seed]:
-    for folder in ("dump", "dump_named"):
-        yield _pair(folder, *(path.read_bytes() for path in sorted((READ / folder).iterdir())))
-    files = [gzip.decompress((LLAMA / f"tp{n}_layer1.hlo.pb.gz").read_bytes()) for n in (1, 2)]
-    yield Seed(
-        "aws_llama", (*files, (LLAMA / "relations.mlir").read_bytes()), ("{0}", "{1}", "--relations", "{2}"), (0, 1)
-    )
-
-
-def _packed() -> Iterator[Seed]:
-    for seed in _hlo_protos():
-        yield Seed(seed.name, tuple(gzip.compress(file, mtime=0) for file in seed.files), seed.command, seed.damaged)
-
-
-def _lowered() -> Iterator[Path]:
-    yield from sorted(READ.glob("*_lowered.mlir"))
-    yield from sorted((ROOT / "tests" / "mutation" / "data").glob("*.mlir"))
-
-
-def _stablehlo() -> Iterator[Seed]:
-    for path in _lowered():
-        after = path.with_name(path.name.replace("_lowered.mlir", "_after.hlo.txt"))
-        yield _pair(path.name, path.read_bytes(), (after if after.exists() else path).read_bytes())
-
-
-def _bytecode() -> Iterator[Seed]:
-    for path in _lowered():
-        module = compat.parse_module(path.read_text(), compat.new_context())
-        plain = io.BytesIO()
-        module.operation.write_bytecode(plain)
-        forms = {"plain": plain.getvalue(), "portable": compat.portable_artifact(module)}
-        for form, data in forms.items():
-            if data is not None:
-                yield _pair(f"{path.name} {form}", data, path.read_bytes())
-
-
-def _problems() -> Iterator[Seed]:
-    for path in sorted((ROOT / "lit").rglob("*.mlir")):
-        data = path.read_bytes()
-        if b"shardproof.problem" in data and b"Inputs/" not in data:
-            yield Seed(str(path.relative_to(ROOT)), (data,), ("--split-input-file", "{0}"))
-
-
-def _relations() -> Iterator[Seed]:
-    files = [(LLAMA / f"tp{n}_layer1.hlo.pb.gz").read_bytes() for n in (1, 2)]
-    yield Seed("aws_llama", ((LLAMA / "relations.mlir").read_bytes(), *files), ("{1}", "{2}", "--relations", "{0}"))
-
-
-def _certificates() -> Iterator[Seed]:
-    for pair in _hlo_texts():
-        with tempfile.TemporaryDirectory() as folder:
-            names = [Path(folder) / name for name in ("before", "after", "certificate")]
-            for path, data in zip(names, pair.files, strict=False):
-                path.write_bytes(data)
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-                validate([str(names[0]), str(names[1]), "--certificate", str(names[2])])
-            if names[2].exists():
-                yield Seed(pair.name, (names[2].read_bytes(), *pair.files), ("{0}", "{1}", "{2}"))
-
-
-def _options() -> Iterator[Seed]:
-    (seed,) = (seed for seed in _hlo_texts() if seed.name == "tp_mlp")
-    yield Seed("tp_mlp", seed.files, seed.command, ())
-
-
-_SEEDS = {
-    "hlo-text": _hlo_texts,
-    "hlo-proto": _hlo_protos,
-    "gzip": _packed,
-    "stablehlo-text": _stablehlo,
-    "bytecode": _bytecode,
-    "problem": _problems,
-    "relations": _relations,
-    "certificate": _certificates,
-    "options": _options,
-}
-KINDS = tuple(_SEEDS)
 _DAMAGE: dict[str, tuple[Damage, ...]] = {
-    "hlo-proto": (damage_fields, damage_fields, damage_bytes),
     "gzip": (damage_bytes,),
     "bytecode": (damage_bytes,),
+    "certificate": (damage_strings, damage_strings, damage_tokens, damage_tokens, damage_bytes, grow),
+    "output": (damage_strings, damage_strings, damage_tokens),
 }
-_OF_TEXT: tuple[Damage, ...] = (damage_tokens, damage_tokens, damage_tokens, damage_bytes)
+_OF_TEXT: tuple[Damage, ...] = (*[damage_tokens] * 5, damage_strings, damage_bytes, damage_bytes, grow)
+_OF_FIELDS: tuple[Damage, ...] = (damage_fields, damage_fields, damage_bytes)
 _VALUES = (
     "", "-", "0", "1", "-1", "1e9", "nan", "inf", "99999999999999999999", "text", "json", "sarif", "junit", "exact",
     "real", "reassociated", "(", "[", ".*", "out", "no/such/folder/out", ".", "{0}", "{1}", "\udcff", "é", "a\nb",
@@ -176,22 +75,37 @@ def case(number: int, kind: str, seed: int) -> tuple[Seed, tuple[bytes, ...], li
     if made_of.damaged:
         which = rng.choice(made_of.damaged)
         others = [one.files[which] for one in seeds(kind) if which < len(one.files)]
+        binary = b"\0" in files[which] and kind not in ("gzip", "bytecode")
+        ways = _OF_FIELDS if binary else _DAMAGE.get(kind, _OF_TEXT)
         while files[which] == made_of.files[which]:
-            files[which] = rng.choice(_DAMAGE.get(kind, _OF_TEXT))(rng, files[which], others)
+            files[which] = rng.choice(ways)(rng, files[which], others)
+        if kind == "certificate" and rng.random() < 0.8:
+            files[which] = sealed(files[which])
         return made_of, tuple(files), list(made_of.command)
     command = list(made_of.command)
     for _ in range(rng.randrange(1, 5)):
-        option = rng.choice(_flags())
+        option = rng.choice(_flags(kind))
         rest = [rng.choice(_VALUES)] if rng.random() < 0.6 else []
         at = rng.randrange(len(command) + 1)
         command[at:at] = [f"{option}={rest[0]}"] if rest and rng.random() < 0.3 else [option, *rest]
     return made_of, tuple(files), command
 
 
+def sealed(data: bytes) -> bytes:
+    """A damaged certificate with the seal that its text has now: the checker looks no further where it is wrong."""
+    try:
+        text = str(parse_file(data, "certificate").operation.get_asm(print_generic_op_form=True))
+    except ReadError:
+        return data
+    seal = re.search(r'seal = "(\w*)"', text)
+    return data if seal is None else text.replace(seal[1], seal_of(text, seal[1])).encode()
+
+
 @cache
-def _flags() -> tuple[str, ...]:
+def _flags(kind: str) -> tuple[str, ...]:
     """Every option of the command; `--ray` starts a cluster where it is installed."""
-    flags = {flag for action in parser()._actions for flag in action.option_strings}
+    parser = (check_command if COMMANDS.get(kind) is check else cli).parser()
+    flags = {flag for action in parser._actions for flag in action.option_strings}
     return tuple(sorted(flags - {"--ray"}))
 
 
@@ -210,20 +124,24 @@ def attempt(task: Task) -> dict[str, Any]:
     """Run one case in this process."""
     made_of, files, command = case(task.number, task.kind, task.seed)
     with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder) / f"input{number}" for number in range(len(files))]
+        told = made_of.names or [f"input{number}" for number in range(len(files))]
+        paths = [Path(folder) / name for name in told]
         for path, data in zip(paths, files, strict=True):
             path.write_bytes(data)
         names = {f"{{{number}}}": str(path) for number, path in enumerate(paths)}
         arguments = [names.get(word, word) for word in command]
-        function = check if task.kind == "certificate" else validate
-        used, start = _peak(), time.process_time()
+        function: Callable[..., int] = COMMANDS.get(task.kind, validate)
+        used, start = _peak(), _seconds()
         code, said, errors = _call(function, arguments, folder)
-        seconds, grown = time.process_time() - start, _peak() - used
+        seconds, grown = _seconds() - start, _peak() - used
+        unformed = ill_formed(Path(folder), command) if task.kind == "output" and code in CODES[validate] else ""
     finding = ""
     if code not in CODES[function]:
         finding = f"exit code {code}"
     elif "Traceback (most recent call last)" in errors:
         finding = "traceback"
+    elif unformed:
+        finding = unformed
     elif code == 5 and not re.search(r"\S+: ", errors):
         finding = "no located message"
     elif grown > MEMORY:
@@ -235,6 +153,49 @@ def attempt(task: Task) -> dict[str, Any]:
         row["said"] = (said + errors)[-1500:]
         keep(task, files, command)
     return row
+
+
+class _Balance(html.parser.HTMLParser):
+    """The elements of a page that are open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta", "br", "hr", "img", "link", "col", "input"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.open[-1:] != [tag]:
+            raise ValueError(f"</{tag}> ends {self.open[-1:]}")
+        self.open.pop()
+
+
+def ill_formed(folder: Path, command: list[str]) -> str:
+    """What is wrong with the form of what was written; nothing where all of it can be read."""
+    try:
+        text = (folder / "verdict").read_text(encoding="utf-8")
+        if "junit" in command:
+            xml.etree.ElementTree.fromstring(text)
+        elif "sarif" in command:
+            json.loads(text)
+        else:
+            for line in text.splitlines():
+                json.loads(line)
+        page = _Balance()
+        page.feed((folder / "page.html").read_text(encoding="utf-8"))
+        page.close()
+        if page.open:
+            raise ValueError(f"{page.open} are not ended")
+    except (OSError, ValueError, xml.etree.ElementTree.ParseError) as error:
+        return f"ill-formed output: {type(error).__name__}: {error}"
+    return ""
+
+
+def _seconds() -> float:
+    """Seconds of the processor that this process and those that it has ended took."""
+    return sum(os.times()[:4])
 
 
 def _call(function: Any, arguments: list[str], folder: str) -> tuple[int, str, str]:
