@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..ops.control_relation import counter_range, devices_of, leaves_its_device, varying
+from ..ops.control_relation import counter_range, devices_of, ending_together, varying
 from ..ops.record import Theory, strongest
 from ..ops.values import Piece, Value
 from ..read.ir import Op
-from ..relation.build import constant
 from ..relation.objects import Rel
 from .equality import equal
 from .errors import Rejection
@@ -104,9 +103,8 @@ def _paired(run: Run, op: Op, initial: list[Value], pair: int, relations: Sequen
     test = run.known(run.block(op.regions[0], 0, arguments)[0])
     same = run.builder.identity(()) if loop.condition.domain.arity else run.builder.local_identity(())
     theories.append(_through(run, loop.condition, test, same))
-    if any(leaves_its_device(run, rel, loop.condition.domain.arity) for rel in relations):
-        one = constant(rels, loop.condition.domain, *[0] * loop.condition.domain.arity)
-        theories.append(_through(run, loop.condition, loop.condition, one))
+    together = ending_together(run, op, relations, loop.condition.domain)
+    theories += [_through(run, loop.condition, loop.condition, together)] if together is not None else []
     with run.bounded(loop.counters):
         body = run.block(op.regions[1], 1, arguments)
     for k, theirs, rel in zip(carried, loop.body, relations, strict=True):

@@ -1,16 +1,19 @@
 """How control flow relates: branches are a choice between the values of all; how loops relate is left to the engine.
 
 Lemma *branch selection*: the result of a branching op is, element by element, the value of the branch that the index
-chooses. Where a branch exchanges data between devices, every device must choose alike. Theory: exact.
+chooses. Devices that exchange data in a branch have to choose alike. Theory: exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from ..read.attributes import Comparison
 from ..read.ir import Op, TensorType
+from ..relation.build import constant
 from ..relation.layout import regions
 from ..relation.objects import Rel
 from .devices import EXCHANGES
@@ -25,8 +28,8 @@ def relate_branches(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     if not is_tensor(index) or any(not isinstance(result.type, TensorType) for result in op.results):
         return engine.refuse(op, f"'{op.name}' of tokens or tuples")
     index = engine.close(index, f"index of '{op.name}'")
-    if not engine.is_original and _exchanges(op) and not _uniform(engine, index):
-        return engine.refuse(op, f"'{op.name}' with collectives, not chosen alike everywhere")
+    if not engine.is_original and not _chosen_alike(engine, op, index):
+        return engine.refuse(op, f"'{op.name}' with collectives, not chosen alike by all that take part")
     branches = [engine.branch(op, number) for number in range(len(op.regions))]
     results: list[Any] = []
     for number, result in enumerate(op.results):
@@ -38,21 +41,12 @@ def relate_branches(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     return results
 
 
-def _exchanges(op: Op) -> bool:
-    inner = (inner for root in op.regions for region in regions(root) for inner in region.ops)
-    return any(EXCHANGES & op.attributes.keys() for op in inner)
-
-
-def _uniform(engine: Engine, index: Any) -> bool:
-    """Whether the index is the same on all devices."""
-    store = engine.store
-    for position in range(len(engine.builder.mesh.sizes)):
-        flatten = engine.set_coordinate(index.domain, position, 0)
-        if flatten is None:
-            return False
-        if any(not store.equal(store.compose(flatten, piece.rel), piece.rel) for piece in index.pieces):
-            return False
-    return True
+def _chosen_alike(engine: Engine, op: Op, index: Any) -> bool:
+    """Whether the index is the same on all devices that exchange data in a branch."""
+    partner = _partner(engine, op, index.domain)
+    if partner is None:
+        return True
+    return all(engine.store.equal(engine.store.compose(partner, piece.rel), piece.rel) for piece in index.pieces)
 
 
 def relate_loop(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
@@ -78,6 +72,44 @@ def leaves_its_device(engine: Engine, rel: Rel, count: int) -> bool:
     devices = devices_of(engine, rel, count)
     own = engine.store.identity_on(engine.store.domain(devices))
     return not engine.store.empty(engine.store.minus(devices, own))
+
+
+def ending_together(engine: Engine, op: Op, relations: Iterable[Rel], domain: Any) -> Rel | None:
+    """From each device to one whose loop has to end with its own; None where each may end when it will.
+
+    `relations` say which points of the original a loop's carried values are, `domain` is that of the original's
+    condition. Where some are another device's, all devices have to go on alike; else those that exchange data inside.
+    """
+    if domain.arity and any(leaves_its_device(engine, rel, domain.arity) for rel in relations):
+        return _first_device(engine, domain)
+    return _partner(engine, op, domain)
+
+
+def _first_device(engine: Engine, domain: Any) -> Rel:
+    return constant(engine.store, domain, *[0] * domain.arity)
+
+
+def _partner(engine: Engine, op: Op, domain: Any) -> Rel | None:
+    """From each device to the least one with which collectives inside an op join it, over others too.
+
+    None where there is nothing to ask of a scalar with that domain: it is the same on all devices, or none are joined.
+    """
+    tables = [
+        inner.attributes[name].table
+        for root in op.regions
+        for region in regions(root)
+        for inner in region.ops
+        for name in EXCHANGES & inner.attributes.keys()
+    ]
+    least, before = np.arange(engine.builder.mesh.num_devices), None
+    while before is None or not np.array_equal(least, before):
+        before = least.copy()
+        for table in filter(np.size, tables):
+            np.minimum.at(least, table, least[table].min(axis=1, keepdims=True))
+        least = least[least]
+    if not domain.arity or np.array_equal(least, np.arange(len(least))):
+        return None
+    return engine.builder.devices_related(least) or _first_device(engine, domain)
 
 
 def counter_range(

@@ -203,7 +203,8 @@ LEMMAS = (
     Lemma(
         "loop induction",
         "two loops run equally often and their carried values stay related through H",
-        "H holds initially; from H the conditions are equal on all devices and H holds after the bodies",
+        "H holds initially; from H the conditions are equal on all devices and H holds after the bodies; devices that "
+        "exchange data inside, or whose values are each other's, go on alike",
         Theory.EXACT,
         "relate/loops.py",
     ),

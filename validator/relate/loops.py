@@ -3,7 +3,8 @@
 Lemma *loop induction*: let the original's loop carry u_1 … u_n and the device's loop v_1 … v_n. If v_k = u_k read
 through H_k holds for the initial values, and from v_k = u_k through H_k at the start of an iteration it follows that
 the conditions are equal on every device and that it holds at the end, then both loops run equally often and it holds
-for the results. Where H_k leads to another device of the original's, its devices have to go on alike, too.
+for the results. Where H_k leads to another device of the original's, its devices have to go on alike, too, and so have
+those that exchange data in the loop: a collective takes what all of them have in the same iteration.
 H_k is a guess (from shardings, from the initial values, or replicated); the checks prove.
 A loop that only the partitioned program has is unrolled if its trips are known.
 Theory: exact, plus what the checks need.
@@ -15,11 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..ops.control_relation import counter_range, leaves_its_device, varying
+from ..ops.control_relation import counter_range, ending_together, varying
 from ..ops.manual_relation import is_inside, lifted
 from ..ops.record import Theory
 from ..read.ir import Op, TensorType
-from ..relation.build import constant
 from ..relation.layout import layout, regions
 from ..relation.store import Rel
 from .atoms import Atom, AtomKind
@@ -38,6 +38,8 @@ MAX_UNROLLED_OPS = 4_000
 
 MAX_ATTEMPTS = 6
 """Guesses tried for one carried value."""
+
+UNEQUAL_TRIPS = "devices that exchange values in this loop, or take each other's, are not shown to run it equally often"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,6 +196,7 @@ def _counter_ranges(
 def _device(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
     carried = varying(op)
     types = [initial[k].type.dtype for k in carried]
+    reason = "no loop of the before program carries these values"
     for loop, counters in walk.context.loops:
         if len(loop.carried) != len(carried) or [a.dtype for a in loop.atoms] != types:
             continue
@@ -201,17 +204,17 @@ def _device(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
         if not coordinates <= {0, len(walk.mesh.sizes)} or len(coordinates) > 1:
             continue
         found = _pair(walk, op, carried, initial, loop, counters)
-        if found is not None:
+        if not isinstance(found, str):
             walk.context.used("loop induction")
             output: list[AnyVal] = list(initial)
             for k, value in zip(carried, found, strict=True):
                 output[k] = value
             return output
+        reason = found or reason
     unrolled = _unrolled(walk, op, initial)
     if unrolled is not None:
         walk.context.used("loop unrolling")
         return unrolled
-    reason = "no loop of the before program carries these values"
     return [walk.unrelated(result.tensor, reason) for result in op.results]
 
 
@@ -244,8 +247,8 @@ def _pair(
     initial: Sequence[Val],
     loop: Loop,
     counters: dict[int, tuple[int, int]],
-) -> list[Val] | None:
-    """The device loop's results through the original's, if the induction goes through."""
+) -> list[Val] | str:
+    """The device loop's results through the original's, or why the induction does not go through, if known."""
     guesses: list[list[Rel]] = []
     theories: dict[tuple[int, Rel], Theory] = {}
     for position, k in enumerate(carried):
@@ -258,12 +261,12 @@ def _pair(
                 options.append(rel)
                 theories[position, rel] = start.theory
         if not options:
-            return None
+            return ""
         guesses.append(options)
-    chosen = [0] * len(carried)
+    chosen, reason = [0] * len(carried), ""
     for _ in range(MAX_ATTEMPTS):
         rels = [options[choice] for options, choice in zip(guesses, chosen, strict=True)]
-        failing, theory = _check(walk, op, carried, initial, loop, counters, rels)
+        failing, theory, reason = _check(walk, op, carried, initial, loop, counters, rels)
         if not failing:
             theory = strongest([theory, *(theories[position, rel] for position, rel in enumerate(rels))])
             if walk.trace is not None:
@@ -278,8 +281,8 @@ def _pair(
                 chosen[position] += 1
                 progress = True
         if not progress:
-            return None
-    return None
+            break
+    return reason
 
 
 def _read(walk: Walk, loop: Loop, rels: Sequence[Rel]) -> list[Rel]:
@@ -328,17 +331,15 @@ def _same_point(walk: Walk, original: Atom | Val, shape: tuple[int, ...]) -> Rel
     return walk.builder.identity(shape) if arity > len(shape) else walk.builder.local_identity(shape)
 
 
-def _go_on_alike(walk: Walk, loop: Loop, rels: Sequence[Rel]) -> Theory | None:
-    """The theory in which a device's loop and that of the device whose values it holds run equally often.
+def _go_on_alike(walk: Walk, op: Op, loop: Loop, rels: Sequence[Rel]) -> Theory | None:
+    """The theory in which the loops of devices that have to end together run equally often; None if that is not known.
 
-    Where values are those of the same device (or of no device), equal conditions say so; where they are another's, all
-    of the original's devices have to go on alike. None where that is not known.
+    Where values are those of the same device (or of no device), equal conditions say so.
     """
-    count = loop.condition.domain.arity
-    if not any(leaves_its_device(walk, rel, count) for rel in rels):
+    together = ending_together(walk, op, rels, loop.condition.domain)
+    if together is None:
         return Theory.EXACT
-    one = constant(walk.store, loop.condition.domain, *[0] * count)
-    compared = compare_values(walk, loop.condition, loop.condition, one)
+    compared = compare_values(walk, loop.condition, loop.condition, together)
     return compared.theory if compared.proved else None
 
 
@@ -350,8 +351,8 @@ def _check(
     loop: Loop,
     counters: dict[int, tuple[int, int]],
     rels: Sequence[Rel],
-) -> tuple[list[int], Theory]:
-    """Positions at which the induction step fails (all of them if the condition does), and the theory it needs."""
+) -> tuple[list[int], Theory, str]:
+    """Positions at which the induction step fails (all of them if the condition does), its theory, why, if known."""
     store = walk.store
     arguments: list[AnyVal] = list(initial)
     for k, atom, rel, read in zip(carried, loop.atoms, rels, _read(walk, loop, rels), strict=True):
@@ -359,11 +360,13 @@ def _check(
     everywhere = list(range(len(carried)))
     condition = _region(walk, op, 0, arguments)[0]
     if not isinstance(condition, Val):
-        return everywhere, Theory.EXACT
+        return everywhere, Theory.EXACT, ""
     tested = compare_values(walk, loop.condition, condition, _same_point(walk, loop.condition, ()))
-    alike = _go_on_alike(walk, loop, rels)
-    if not tested.proved or alike is None:
-        return everywhere, Theory.EXACT
+    alike = _go_on_alike(walk, op, loop, rels)
+    if not tested.proved:
+        return everywhere, Theory.EXACT, ""
+    if alike is None:
+        return everywhere, Theory.EXACT, UNEQUAL_TRIPS
     with walk.context.bounded(counters):
         body = _region(walk, op, 1, [_in_body(walk, value, counters) for value in arguments])
         failing: list[int] = []
@@ -375,4 +378,4 @@ def _check(
                 failing.append(position)
             else:
                 theories.append(result.theory)
-    return failing, strongest(theories)
+    return failing, strongest(theories), ""
