@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from jax import lax
 
-from evaluate.oracles import agrees_with_xla
+from evaluate.oracles import agrees_with_xla, interpret, run_text
+from shardproof.validator.evaluate.arithmetic import Native
+from shardproof.validator.evaluate.machine import Machine
+from shardproof.validator.read import read_program
 
 X = np.arange(40, dtype=np.float32).reshape(5, 8)
 STARTS = [-(2**31), -3, -1, 0, 1, 3, 4, 5, 6, 100, 2**31 - 1]
@@ -122,3 +125,60 @@ def test_control_flow():
         agrees_with_xla(lambda i, x: lax.cond(i > 0, lambda: x, lambda: -x), np.int32(index), x)
     agrees_with_xla(lambda x: lax.map(lambda v: lax.fori_loop(0, 3, lambda i, a: a + v * i, v), x), x)
     agrees_with_xla(lambda x: lax.associative_scan(jnp.maximum, x[::-1]), x)
+
+
+def _sorted_gather(shape: str, dims: str, sizes: str, indices: str, result: str) -> str:
+    return f"""func.func @main(%x: tensor<{shape}xi32>, %i: tensor<{indices}xi32>) -> tensor<{result}xi32> {{
+      %r = "stablehlo.gather"(%x, %i) <{{dimension_numbers = #stablehlo.gather<{dims}>,
+        slice_sizes = array<i64: {sizes}>, indices_are_sorted = true}}>
+        : (tensor<{shape}xi32>, tensor<{indices}xi32>) -> tensor<{result}xi32>
+      return %r : tensor<{result}xi32>
+    }}\n"""
+
+
+def _promise_holds(text: str, *inputs: np.ndarray) -> bool:
+    program, machine = read_program(text), Machine(1, Native())
+    machine.run(program, [np.asarray(array, np.int32)[None] for array in inputs])
+    return not machine.undefined
+
+
+def test_indices_are_sorted_as_starts_in_the_operand():
+    """By the operand's dimensions, whatever the order of an index vector's components, and by its batches first."""
+    x = np.arange(12).reshape(3, 4)
+    swapped = _sorted_gather("3x4", "collapsed_slice_dims = [0, 1], start_index_map = [1, 0], index_vector_dim = 1",
+                             "1, 1", "2x2", "2")  # fmt: skip
+    assert _promise_holds(swapped, x, np.array([[3, 0], [1, 2]]))
+    assert not _promise_holds(swapped, x, np.array([[1, 2], [3, 0]]))
+    batched = _sorted_gather(
+        "3x4",
+        "collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], "
+        "start_index_map = [1], index_vector_dim = 2",
+        "1, 1",
+        "3x2x1",
+        "3x2",
+    )
+    assert _promise_holds(batched, x, np.array([[2, 3], [0, 1], [0, 3]])[..., None])
+    assert not _promise_holds(batched, x, np.array([[2, 3], [1, 0], [0, 3]])[..., None])
+
+
+@pytest.mark.parametrize(("indices", "result"), [("3x0", "3"), ("0x1", "0")])
+def test_no_indices_are_sorted(indices: str, result: str):
+    mapped = "0" if indices.endswith("1") else ""
+    dims = f"collapsed_slice_dims = [0], start_index_map = [{mapped}], index_vector_dim = 1"
+    text = _sorted_gather("4", dims, "1", indices, result)
+    assert _promise_holds(text, np.arange(4), np.zeros([int(n) for n in indices.split("x")]))
+
+
+def test_a_scatter_without_index_components_goes_to_the_first_window():
+    """XLA adds elementwise where operand and updates have one shape (see BUGLIST.md)."""
+    text = """func.func @main(%x: tensor<3xi32>, %i: tensor<3x0xi32>, %u: tensor<3xi32>) -> tensor<3xi32> {
+      %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+        index_vector_dim = 1>}> ({
+      ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+        %s = stablehlo.add %a, %b : tensor<i32>
+        stablehlo.return %s : tensor<i32>
+      }) : (tensor<3xi32>, tensor<3x0xi32>, tensor<3xi32>) -> tensor<3xi32>
+      return %r : tensor<3xi32>
+    }"""
+    inputs = np.array([1, 2, 3], np.int32), np.zeros((3, 0), np.int32), np.array([10, 20, 30], np.int32)
+    assert run_text(text, *inputs)[0].tolist() == interpret(text, *inputs)[0].tolist() == [61, 2, 3]

@@ -7,6 +7,9 @@ import pytest
 from jax import lax
 
 from evaluate.oracles import agrees_with_xla, interpret, run_text
+from shardproof.validator.evaluate.arithmetic import Native
+from shardproof.validator.evaluate.machine import Machine
+from shardproof.validator.read import read_program
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6)
 
@@ -224,3 +227,30 @@ def test_triangular_solve_solves(left_side, lower, transpose):
 def test_cholesky_of_an_indefinite_matrix_is_nan():
     a = np.array([[4, 1, 2], [1, -1, 3], [2, 3, 7]], np.float32)
     agrees_with_xla(lambda a: jax.lax.linalg.cholesky(a, symmetrize_input=False), a)
+
+
+ADDED = """({
+      ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+        %s = stablehlo.add %a, %b : tensor<i32>
+        stablehlo.return %s : tensor<i32>
+    }) : (tensor<3x1xi32>, tensor<i32>) -> """
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        '"stablehlo.reduce"(%x, %i) <{dimensions = array<i64: 1>}> ' + ADDED + "tensor<3xi32>",
+        '"stablehlo.reduce"(%x, %i) <{dimensions = array<i64>}> ' + ADDED + "tensor<3x1xi32>",
+        '"stablehlo.reduce_window"(%x, %i) <{window_dimensions = array<i64: 3, 1>, '
+        "padding = dense<[[1, 1], [0, 0]]> : tensor<2x2xi64>}> " + ADDED + "tensor<3x1xi32>",
+    ],
+)
+def test_starts_that_xla_treats_otherwise_tell_nothing(op: str) -> None:
+    """XLA drops the start of a reduction of single elements, and has it once a window, not at every padded place."""
+    result = op.rpartition("-> ")[2]
+    text = f"func.func @main(%x: tensor<3x1xi32>, %i: tensor<i32>) -> {result} {{ %r = {op} return %r : {result} }}\n"
+    program = read_program(text)
+    for start, told in ((0, set()), (5, {program.body.ops[0].name})):
+        machine = Machine(1, Native())
+        machine.run(program, [np.arange(3, dtype=np.int32).reshape(1, 3, 1), np.full(1, start, np.int32)])
+        assert {name.split("'")[1] for name in machine.undefined} == told

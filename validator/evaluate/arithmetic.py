@@ -38,7 +38,7 @@ class Arithmetic(abc.ABC):
         """Bring plain numpy data of the given element type into this arithmetic."""
         if dtype.is_float or dtype.is_complex:
             return self.load_float(np.asarray(array), dtype)
-        return np.asarray(array).astype(STORAGE[dtype])
+        return integers.convert(np.asarray(array), dtype)
 
     def storage(self, dtype: DType) -> np.dtype:
         """The numpy type this arithmetic holds elements of the given type in."""
@@ -224,7 +224,9 @@ class _FloatArithmetic(Arithmetic):
     def reduce_precision(self, x: np.ndarray, dtype: DType, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
         if not self._narrowing:
             return x
-        return self._done(floats.reduce_precision(x.astype(np.float64), exponent_bits, mantissa_bits), dtype)
+        # What is narrower than 16 bits has no bits for infinities in every type.
+        held = x.astype(np.float32) if x.dtype.itemsize == 1 else x
+        return self._done(floats.reduce_precision(held, exponent_bits, mantissa_bits), dtype)
 
 
 class Native(_FloatArithmetic):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import ml_dtypes
 import numpy as np
 
 from ..read.ir import DType
@@ -18,7 +19,11 @@ def widen(array: np.ndarray, dtype: DType) -> np.ndarray:
 
 def round_to(array: np.ndarray, dtype: DType) -> np.ndarray:
     """Round to the nearest value of the type, in its own storage."""
-    return array.astype(STORAGE[dtype])
+    storage = STORAGE[dtype]
+    if array.dtype.itemsize == 1 and array.dtype != storage:
+        # Not every two narrow types have a conversion of their own; float32 holds the values of all of them.
+        array = array.astype(np.float32)
+    return array.astype(storage)
 
 
 def round_half_away(x: np.ndarray) -> np.ndarray:
@@ -175,13 +180,23 @@ def total_order_keys(x: np.ndarray) -> np.ndarray:
 
 
 def reduce_precision(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
-    """Round to a type with the given field widths, as XLA does: denormal results become zeros, overflow infinities."""
-    fraction, exponent = np.frexp(x)
-    scale = 2.0 ** (mantissa_bits + 1)
-    rounded = np.ldexp(np.rint(fraction * scale) / scale, exponent)
-    bias = (1 << (exponent_bits - 1)) - 1
-    greatest = (2 - 2.0**-mantissa_bits) * 2.0**bias if bias < 1024 else np.inf
-    least = 2.0 ** (1 - bias)
-    rounded = np.where(np.abs(rounded) > greatest, np.copysign(np.inf, x), rounded)
-    rounded = np.where(np.abs(rounded) < least, np.copysign(0.0, x), rounded)
-    return np.where(np.isfinite(x), rounded, x)
+    """Round to a type with the given field widths, as XLA does it: on the bits of the type at hand.
+
+    Halves go to the even one of the two bit patterns. Only where the exponent gets narrower do denormal results become
+    zeros and what is too great infinities.
+    """
+    kind = ml_dtypes.finfo(x.dtype)
+    unsigned = np.dtype(f"u{x.dtype.itemsize}").type
+    bits = np.ascontiguousarray(x).view(unsigned)
+    dropped = kind.nmant - mantissa_bits
+    if dropped > 0:
+        unit = unsigned(1 << dropped)
+        half_down = unsigned((1 << (dropped - 1)) - 1)
+        bits = (bits + half_down + ((bits >> unsigned(dropped)) & unsigned(1))) & ~(unit - unsigned(1))
+    rounded = bits.view(x.dtype)
+    if exponent_bits < kind.nexp:
+        bias, middle = (1 << (exponent_bits - 1)) - 1, (1 << (kind.nexp - 1)) - 1
+        exponent = (bits >> unsigned(kind.nmant)) & unsigned((1 << kind.nexp) - 1)
+        infinity, zero = (np.copysign(x.dtype.type(size), x) for size in (np.inf, 0))
+        rounded = np.where(exponent > middle + bias, infinity, np.where(exponent <= middle - bias, zero, rounded))
+    return np.where(np.isnan(x), x, rounded)

@@ -151,10 +151,22 @@ def has_duplicates(lanes: np.ndarray, targets: np.ndarray) -> bool:
     return np.unique(pairs, axis=1).shape[1] < pairs.shape[1]
 
 
-def sorted_vectors(indices: np.ndarray, index_vector_dim: int) -> bool:
-    """Whether the index vectors of every lane come in lexicographic order."""
-    vectors = _vectors(indices, index_vector_dim)
-    rows = vectors.reshape(vectors.shape[0], -1, vectors.shape[-1])
+def sorted_starts(op: Op, indices: np.ndarray) -> bool:
+    """Whether the starts of a gather or scatter come in lexicographic order of the operand's dimensions, in every lane.
+
+    Dimensions of the operand that its batching gives take part.
+    """
+    dims = op.attributes.get("dimension_numbers") or op.attributes["scatter_dimension_numbers"]
+    vectors = _vectors(indices, dims.index_vector_dim)
+    rank, count = op.operands[0].tensor.rank, int(np.prod(vectors.shape[1:-1]))
+    if count < 2 or not rank:
+        return True
+    if isinstance(dims, GatherDims):
+        parts = dims.start_index_map, dims.operand_batching_dims, dims.start_indices_batching_dims
+    else:
+        parts = dims.scatter_dims_to_operand_dims, dims.input_batching_dims, dims.scatter_indices_batching_dims
+    starts = _full_starts(vectors, rank, *parts, dims.index_vector_dim)
+    rows = np.stack([np.broadcast_to(start, vectors.shape[:-1]).reshape(-1, count) for start in starts], axis=-1)
     earlier, later = rows[:, :-1], rows[:, 1:]
     differs = earlier != later
     first = differs.argmax(axis=-1)[..., None]

@@ -43,9 +43,9 @@ def unary(name: str, x: np.ndarray, dtype: DType) -> np.ndarray:
         case "not":
             return wrap(np.invert(x), dtype)
         case "popcnt":
-            return np.bitwise_count(to_bits(x, dtype)).astype(storage)
+            return wrap(np.bitwise_count(to_bits(x, dtype)).astype(storage), dtype)
         case "count_leading_zeros":
-            return _leading_zeros(to_bits(x, dtype), dtype.bits).astype(storage)
+            return wrap(_leading_zeros(to_bits(x, dtype), dtype.bits).astype(storage), dtype)
     raise UnsupportedOp(f"stablehlo.{name}", f"on '{dtype.value}'")
 
 

@@ -23,7 +23,7 @@ from ..read.ir import Op, Program, Region, TensorType, Value
 from ..read.shardings import Sharding
 from .arithmetic import Arithmetic
 from .errors import DivergentCollective, OutOfTime, TooLarge, UnsupportedOp
-from .indices import sorted_vectors
+from .indices import sorted_starts
 from .regions import Evaluation, RegionCall, select_lanes
 
 
@@ -45,7 +45,8 @@ class Machine:
     """Runs operations and programs.
 
     `evaluate` of one op needs nothing but the machine; `run` runs a whole program. After a run, `undefined` names the
-    ops whose inputs broke a promise they carry (unique or sorted indices): their results tell nothing. On a machine
+    ops whose inputs broke a promise they carry (unique or sorted indices) and the reductions in whose starts StableHLO
+    and XLA do not agree: their results tell nothing. On a machine
     `of_reals` it also tells of numbers that were divided by zero or otherwise have no real result. `unordered`
     names those that the specification lets choose an order (an unstable sort of equal keys, colliding updates that do
     not commute); a `backwards` machine chooses the opposite one. `out_of_bounds` names the ops that met an index
@@ -100,8 +101,7 @@ class Machine:
 
     def promise_sorted(self, op: Op, indices: np.ndarray) -> None:
         """Note where `indices_are_sorted` promises what does not hold."""
-        numbers = op.attributes.get("dimension_numbers") or op.attributes["scatter_dimension_numbers"]
-        if not sorted_vectors(indices, numbers.index_vector_dim):
+        if not sorted_starts(op, indices):
             self.undefined.add(f"'{op.name}' with indices that are not sorted")
 
     def run(self, program: Program, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -49,6 +49,10 @@ class Window:
         present = (places >= 0) & (places < dilated) & (places % base == 0)
         return np.where(present, places // base, 0), present
 
+    def reaches_out(self, shape: tuple[int, ...]) -> bool:
+        """Whether some window over a tensor of this shape has a place without an element."""
+        return not all(self.positions(k, extent)[1].all() for k, extent in enumerate(shape))
+
 
 def padding_pairs(op: Op, rank: int) -> tuple[tuple[int, int], ...]:
     """The `padding` attribute as (low, high) pairs, zero where it is left out."""
