@@ -92,7 +92,7 @@ def _value(name: str, key: str, text: str, default: Any) -> Any:
             raise OptionError(f"option '{key}' of pass '{name}' is 'true' or 'false', not '{text}'")
         return text == "true"
     if isinstance(default, int):
-        if not text.isdecimal():
+        if not text.isdecimal() or len(text) > 18:
             raise OptionError(f"option '{key}' of pass '{name}' is a number, not '{text}'")
         return int(text)
     return text

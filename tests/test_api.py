@@ -49,6 +49,7 @@ def test_settings():
     ("settings", "message"),
     [
         ({"theory": "bitwise"}, "unknown theory 'bitwise', expected one of 'exact', 'reassociated', 'real'"),
+        ({"seed": -1}, "seed -1 is negative"),
         ({"assume": ["luck"]}, "unknown assumption 'luck', expected one of 'indices-in-bounds'"),
     ],
 )

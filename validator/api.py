@@ -41,6 +41,8 @@ def validate_modules(
 
 def options_of(theory: Theory | str, assume: Iterable[Assumption | str], timeout: float | None, seed: int) -> Options:
     """The settings of a public function, checked."""
+    if seed < 0:
+        raise ValueError(f"seed {seed} is negative")
     return Options(
         theory=_member(Theory, theory, "theory"),
         assumptions=frozenset(_member(Assumption, name, "assumption") for name in assume),

@@ -88,7 +88,11 @@ def parser() -> argparse.ArgumentParser:
     add_limits(proof, "a pair")
     proof.add_argument("--node-limit", type=_count, metavar="N", help="how many nodes one e-graph may have")
     proof.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of the search for counterexamples (default: %(default)s)"
+        "--seed",
+        type=_whole,
+        default=0,
+        metavar="N",
+        help="seed of the search for counterexamples (default: %(default)s)",
     )
 
     proof.add_argument(
@@ -210,6 +214,16 @@ def _count(text: str) -> int:
     if count < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is not a positive whole number")
     return count
+
+
+def _whole(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 on")
+    return number
 
 
 def _seconds(text: str) -> float:

@@ -247,3 +247,25 @@ def test_a_program_of_more_devices_than_there_can_be(counts: str, number: int):
     kind, message = refused(text)
     assert kind is ReadErrorKind.UNSUPPORTED
     assert message == f"in: a program of {number} devices is beyond the limit of 1048576"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "  r = f32[{9}] add(p, p)",
+        "  r = f32[8] parameter({9})",
+        "  r = f32[8] add(p, p), sharding={{devices=[{9}]<=[{9}]}}",
+        "  r = f32[8] add(p, p), sharding={{devices=[8]<=[8]T({9})}}",
+        "  r = f32[8] add(p, p), sharding={{maximal device={9}}}",
+        "  r = f32[8] all-gather(p), dimensions={{0}}, replica_groups=[{9}]<=[8]",
+    ],
+)
+@pytest.mark.parametrize("digits", [400, 10_000])
+def test_numbers_that_python_does_not_read(line: str, digits: int):
+    """No number of 64 bits is that long; Python takes 4,300 digits, and no floating-point number has more than 309."""
+    text = f"HloModule m, num_partitions={'9' * digits if digits > 400 else 8}\nENTRY e {{\n  p = f32[8] parameter(0)\n"
+    text += line.format(*[""] * 9, "9" * digits) + "\n  ROOT s = f32[8] add(p, p)\n}\n"
+    kind, found = refused(text)
+    assert kind is ReadErrorKind.SYNTAX
+    assert found.startswith("in:")
+    assert len(found) < 1100

@@ -18,10 +18,16 @@ class ReadErrorKind(enum.Enum):
     UNSUPPORTED = "unsupported"
 
 
+MESSAGE_LIMIT = 1000
+"""No more of a message is kept: many repeat what is wrong, which may be megabytes."""
+
+
 class ReadError(Exception):
     """An input that was refused: its text starts with `file:line:col:` or `file:`."""
 
     def __init__(self, kind: ReadErrorKind, where: str, message: str) -> None:
+        if len(message) > MESSAGE_LIMIT:
+            message = f"{message[:MESSAGE_LIMIT]}…"
         super().__init__(f"{where}: {message}")
         self.kind = kind
         self.where = where

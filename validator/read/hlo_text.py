@@ -24,7 +24,7 @@ _MESH_GROUPS = re.compile(
 )
 _IOTA_GROUPS = re.compile(r"\breplica_groups=(\[[^\]\n]*\]<=\[[^\]\n]*\](?:T\([^)\n]*\))?)")
 _NEGATIVE_LAYOUT = re.compile(r"\]\{[\d,]*-\d")
-_COUNTS = {key: re.compile(rf"\b{key}=(\d+)") for key in ("replica_count", "num_partitions")}
+_COUNTS = {key: re.compile(rf"\b{key}=(\d{{1,18}})") for key in ("replica_count", "num_partitions")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,12 @@ def _check_each(opening: str, pattern: re.Pattern[str], parse: Callable[[str], o
 
 _DEFINITION = re.compile(
     r"^(?P<open>[^=\n]*\{)[ \t]*$|^\s*(?:ROOT\s+)?%?(?P<name>[\w.-]+) = \w+\[(?P<dims>[\d,]*)\](?:\{[^}\n]*\})? "
-    r"(?:reshape\((?:[^%)\n]*[ %])?(?P<operand>[\w.-]+)\)|parameter\((?P<number>-?\d+)\))?",
+    r"(?:reshape\((?:[^%)\n]*[ %])?(?P<operand>[\w.-]+)\)|parameter\((?P<number>-?\d{1,18})\))?",
     re.M,
 )
+
+
+_DIGITS = 4000
 
 
 def _check_instructions(text: str, name: str) -> None:
@@ -98,7 +101,8 @@ def _check_instructions(text: str, name: str) -> None:
             sizes = {}
             continue
         dims = match["dims"]
-        size = prod(map(int, filter(None, dims.split(",")))) if dims else 1
+        # Python reads no longer numbers than this, nor does XLA take them
+        size = prod(map(int, filter(None, dims.split(",")))) if len(dims) <= _DIGITS else 0
         sizes[match["name"]] = size
         if match["number"] is not None:
             numbered[-1][1].append(int(match["number"]))

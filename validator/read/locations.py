@@ -84,5 +84,5 @@ _STACK_IN_NAME = re.compile(r"\n-+\n")
 
 
 def _positions(text: str) -> list[tuple[str, int]]:
-    positions = [(match[1], int(match[2])) for match in re.finditer(r"'([^']*):(\d+)'", text)]
+    positions = [(match[1], int(match[2])) for match in re.finditer(r"'([^']*):(\d{1,18})'", text)]
     return [position for position in positions if "/site-packages/" not in position[0]] or positions

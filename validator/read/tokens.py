@@ -55,7 +55,7 @@ class Tokens:
 
     def integer(self) -> int:
         token = self.take()
-        if not re.fullmatch(r"-?\d+", token):
+        if not re.fullmatch(r"-?\d{1,18}", token):
             raise ValueError(f"expected a number but found '{token or 'end of text'}' in '{self.text}'")
         return int(token)
 
