@@ -46,6 +46,7 @@ __all__ = [
     "portable_artifact",
     "stablehlo_attributes",
     "through_hlo",
+    "topk_tells_stability",
 ]
 
 
@@ -133,6 +134,11 @@ def interpret(module: ir.Module, arguments: Sequence[ir.Attribute]) -> list[ir.A
     with module.context:
         PassManager.parse(f"builtin.module(func.func({replaced}))").run(module.operation)
     return _stablehlo.eval_module(module, arguments)
+
+
+def topk_tells_stability() -> bool:
+    """Whether HLO's `topk` says of itself if ties keep their order; before jaxlib 0.11 they always did."""
+    return tuple(map(int, jaxlib_version.split(".")[:2])) >= (0, 11)
 
 
 def interpreted_devices() -> int:

@@ -254,3 +254,18 @@ def test_starts_that_xla_treats_otherwise_tell_nothing(op: str) -> None:
         machine = Machine(1, Native())
         machine.run(program, [np.arange(3, dtype=np.int32).reshape(1, 3, 1), np.full(1, start, np.int32)])
         assert {name.split("'")[1] for name in machine.undefined} == told
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "out"), [("f32", "f32", "bf16"), ("f32", "i32", "i32"), ("f32", "f32", "i32")]
+)
+def test_products_are_summed_in_the_widest_type(left: str, right: str, out: str):
+    """64 times 1 + 2^-9 less 64 is 1/8, where it is not rounded before."""
+    x = np.array([1 + 2**-9] * 64 + [-64], np.float32)
+    y = np.full(65, 100 if right == "i32" else 1, np.int32 if right == "i32" else np.float32)
+    text = f"""func.func @main(%x: tensor<65x{left}>, %y: tensor<65x{right}>) -> tensor<{out}> {{
+      %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0]
+        : (tensor<65x{left}>, tensor<65x{right}>) -> tensor<{out}>
+      return %0 : tensor<{out}>
+    }}"""
+    assert run_text(text, x, y)[0] == {"bf16": 0.125, "i32": 12 if right == "i32" else 0}[out]

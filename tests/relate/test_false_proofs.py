@@ -407,3 +407,33 @@ def test_an_opaque_call_of_other_computations_is_no_known_function() -> None:
       %b = stablehlo.negate %a : tensor<4xf32> return %b : tensor<4xf32>"""
     before, after = (module([("x", "4xf32", "")], "4xf32", body.format(name)) for name in ("same", "less"))
     assert theory_of(before, after) is None
+
+
+def _calls(target: str, first: str, second: str) -> tuple[str, str]:
+    """Two programs that call a target with one attribute or the other."""
+    body = f"%o = stablehlo.custom_call @{target}(%x) {{{{{{0}}}}}} : (tensor<4xf32>) -> tensor<4xf32>"
+    before, after = (body.format(told) + " return %o : tensor<4xf32>" for told in (first, second))
+    return tuple(module([("x", "4xf32", "{replicated}")], "4xf32", text) for text in (before, after))  # type: ignore[return-value]
+
+
+def test_what_the_front_end_says_of_an_opaque_call_is_part_of_it() -> None:
+    told = 'mhlo.frontend_attributes = {{ways = "{0}"}}'
+    assert theory_of(*_calls("opaque", told.format(1), told.format(1))) is Theory.EXACT
+    assert theory_of(*_calls("opaque", told.format(1), told.format(2))) is None
+    assert theory_of(*_calls("opaque", told.format(1), "")) is None
+    shardy = 'mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding_per_value<[<@mesh, [{}]>]>"}'
+    assert theory_of(*_calls("opaque", "", shardy)) is Theory.EXACT
+
+
+@pytest.mark.parametrize(
+    "target", ["ragged_all_to_all", "all-gather-start", "all-reduce-start", "collective-permute-start"]
+)
+def test_a_call_that_exchanges_data_is_no_function_of_its_operands(target: str) -> None:
+    """JAX writes some collectives as calls; of equal operands each device may get something else."""
+    assert theory_of(*_calls(f'"{target}"', "", "")) is None
+
+
+def test_a_kernel_that_sends_to_other_devices_is_no_function_of_its_operands() -> None:
+    config = r'backend_config = "{\22custom_call_config\22: {\22has_communication\22: %s}}"'
+    for told, proved in (("false", Theory.EXACT), ("true", None)):
+        assert theory_of(*_calls("tpu_custom_call", config % told, config % told)) is proved

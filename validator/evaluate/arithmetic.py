@@ -29,6 +29,11 @@ _REDUCERS: dict[str, np.ufunc] = {
 }
 
 
+def _holds(dtype: DType) -> tuple[bool, bool, int]:
+    """Orders types by what they hold: complex numbers before floats before integers, then by width."""
+    return dtype.is_complex, dtype.is_float, dtype.bits
+
+
 class Arithmetic(abc.ABC):
     """What elements are and what scalar operations do to them; `name` is what reports print."""
 
@@ -97,13 +102,14 @@ class Arithmetic(abc.ABC):
         return wrap(_REDUCERS[name].reduce(x, axis=axis, dtype=x.dtype), dtype)
 
     def matmul(self, x: np.ndarray, y: np.ndarray, lhs: DType, rhs: DType, out: DType) -> np.ndarray:
-        """Products [..., m, k] by [..., k, n], accumulated in the result's type."""
-        if out.is_float or out.is_complex:
-            return self.float_matmul(self.convert(x, lhs, out), self.convert(y, rhs, out), out)
-        if out.is_bool:
-            return np.matmul(x, y)
-        left, right = self.convert(x, lhs, out), self.convert(y, rhs, out)
-        return wrap(np.matmul(left, right), out)
+        """Products [..., m, k] by [..., k, n], accumulated in the result's type, or an operand's that holds more."""
+        kept = max((out, lhs, rhs), key=_holds)
+        left, right = self.convert(x, lhs, kept), self.convert(y, rhs, kept)
+        if kept.is_float or kept.is_complex:
+            return self.convert(self.float_matmul(left, right, kept), kept, out)
+        if kept.is_bool:
+            return np.matmul(left, right)
+        return self.convert(wrap(np.matmul(left, right), kept), kept, out)
 
     def sort_keys(self, x: np.ndarray, dtype: DType) -> np.ndarray:
         """Numbers that numpy compares as this arithmetic compares the elements; NaN stays NaN or the greatest."""

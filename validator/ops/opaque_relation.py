@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+import re
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,7 +97,9 @@ def relate_custom_call(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
         return engine.refuse(op, f"custom call '{target}' of other computations")
     # one attribute of two spellings: the converter's and JAX's own
     config = op.attributes.get("mhlo.backend_config", op.attributes.get("backend_config"))
-    key = (op.name, frozen_attributes(op.attributes, _MEANING), frozen(config))
+    if _COLLECTIVE.fullmatch(target.replace("-", "_")) or _COMMUNICATES.search(str(config)):
+        return engine.refuse(op, f"custom call '{target}', which exchanges data between devices")
+    key = (op.name, frozen_attributes(op.attributes, _MEANING), frozen(config), _told(op))
     if contract is Contract.NORM:
         axis = _normalised(op)
         if axis is None:
@@ -110,6 +113,22 @@ def relate_custom_call(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
 
 
 _MEANING = frozenset({"call_target_name", "operand_layouts", "result_layouts"})
+
+_COLLECTIVE = re.compile(
+    r"(ragged_)?(all_gather|all_reduce|all_to_all|collective_broadcast|collective_permute|reduce_scatter|recv|send)(_start)?"
+)
+"""Collectives that are written as calls: HLO's `ragged-all-to-all`, and what JAX starts asynchronously."""
+
+_COMMUNICATES = re.compile(r'"has_communication"\s*:\s*true')
+"""What a Pallas kernel for TPUs tells of itself if it sends to other devices."""
+
+
+def _told(op: Op) -> Hashable:
+    """What the front end says of a call: a part of its meaning, for all that is known, but for shardings."""
+    told = op.attributes.get("mhlo.frontend_attributes", {})
+    if not isinstance(told, dict):
+        return frozen(told)
+    return frozen({name: value for name, value in told.items() if not name.startswith("xla.sdy.")})
 
 
 def _flat_types(op: Op) -> list[TensorType] | None:

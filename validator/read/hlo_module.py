@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import compat
 from . import wire
 from .groups import mesh_groups
 from .tiling import AxisRef, Mesh, iota
@@ -21,17 +22,26 @@ MODULE_NAME, MODULE_COMPUTATIONS, MODULE_ENTRY_ID = 1, 3, 6
 MODULE_DEVICE_ASSIGNMENT, MODULE_STACK_FRAMES = 15, 17
 COMPUTATION_INSTRUCTIONS = 2
 INSTRUCTION_NAME, INSTRUCTION_OPCODE, INSTRUCTION_METADATA, INSTRUCTION_LITERAL = 1, 2, 7, 8
+INSTRUCTION_TARGET = 28
+INSTRUCTION_WINDOW, INSTRUCTION_CONVOLUTION, INSTRUCTION_PRECISION, INSTRUCTION_PADDING_KIND = 15, 16, 51, 75
+INSTRUCTION_FEATURE_GROUPS, INSTRUCTION_BATCH_GROUPS, INSTRUCTION_CONVOLUTION_KIND = 50, 58, 97
+INSTRUCTION_STABLE, INSTRUCTION_SPARSITY, INSTRUCTION_BLOCK_SCALING = 60, 98, 101
 INSTRUCTION_DEVICE_LIST, INSTRUCTION_MESH_GROUPS = 87, 93
+PRECISION_OPERANDS, PRECISION_ALGORITHM = 1, 2
 ASSIGNMENT_REPLICAS, ASSIGNMENT_COMPUTATIONS = 1, 2
 METADATA_OP_NAME, METADATA_SOURCE_FILE = 2, 3
 
 
 class HloError(ValueError):
-    """A module that cannot be converted; `elided` when a constant has no value."""
+    """A module that cannot be converted."""
 
-    def __init__(self, message: str, *, elided: bool = False) -> None:
-        super().__init__(message)
-        self.elided = elided
+
+class ElidedError(HloError):
+    """A constant without its value."""
+
+
+class LostError(HloError):
+    """Something that bears meaning and that the conversion to StableHLO would silently leave out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +97,21 @@ _WITH_GROUPS = (b"all-", b"reduce-scatter", b"collective-", b"ragged-all")
 
 
 def _instruction(data: memoryview) -> bytes | None:
-    """An instruction with explicit replica groups, or None where it has no mesh groups; refuses empty constants."""
+    """An instruction with explicit replica groups, or None where it has no mesh groups.
+
+    Refuses empty constants, and what the conversion would leave out.
+    """
     opcode = _opcode(data)
     if opcode == b"constant":
         if wire.submessage(data, INSTRUCTION_LITERAL) is None:
             name = bytes(wire.submessage(data, INSTRUCTION_NAME) or b"").decode(errors="replace")
-            raise HloError(f"constant '{name}' has no value", elided=True)
+            raise ElidedError(f"constant '{name}' has no value")
+        return None
+    if opcode in _LOSING:
+        lost = _lost(data, opcode)
+        if lost is not None:
+            name = bytes(wire.submessage(data, INSTRUCTION_NAME) or b"").decode(errors="replace")
+            raise LostError(f"'{opcode.decode()}' named '{name}' with {lost} is not supported")
         return None
     if not opcode.startswith(_WITH_GROUPS):
         return None
@@ -101,6 +120,43 @@ def _instruction(data: memoryview) -> bytes | None:
             rows = b"".join(wire.field_bytes(1, wire.packed(1, row)) for row in _mesh_table(value).tolist())
             return b"".join([data[:start], wire.field_bytes(INSTRUCTION_DEVICE_LIST, rows), data[end:]])
     return None
+
+
+_LOSING = frozenset({b"custom-call", b"convolution", b"dot", b"topk"})
+"""Opcodes some of whose fields the conversion drops without a word."""
+
+
+def _lost(data: memoryview, opcode: bytes) -> str | None:
+    """What an instruction says that would be lost."""
+    told = {number: value for number, _, value, _, _ in wire.fields(data)}
+    if opcode == b"topk":
+        unstable = compat.topk_tells_stability() and not told.get(INSTRUCTION_STABLE)
+        return "ties in any order" if unstable else None
+    for number, what in ((INSTRUCTION_SPARSITY, "sparse operands"), (INSTRUCTION_BLOCK_SCALING, "scaled blocks")):
+        if told.get(number):
+            return what
+    precision = told.get(INSTRUCTION_PRECISION, memoryview(b""))
+    assert isinstance(precision, memoryview)
+    if opcode == b"convolution":
+        if told.get(INSTRUCTION_CONVOLUTION_KIND):
+            return "a kind"
+        return "an algorithm" if wire.integer(precision, PRECISION_ALGORITHM) else None
+    if opcode == b"custom-call":
+        for number, what in _OF_CALLS:
+            if told.get(number):
+                return what
+        if any(told.get(number, 1) != 1 for number in (INSTRUCTION_FEATURE_GROUPS, INSTRUCTION_BATCH_GROUPS)):
+            return "groups"
+        if any(wire.integers(precision, PRECISION_OPERANDS)) or wire.integer(precision, PRECISION_ALGORITHM):
+            return "a precision"
+    return None
+
+
+_OF_CALLS = (
+    (INSTRUCTION_WINDOW, "a window"),
+    (INSTRUCTION_CONVOLUTION, "dimension labels"),
+    (INSTRUCTION_PADDING_KIND, "a kind of padding"),
+)
 
 
 def _instruction_and_metadata(data: memoryview) -> bytes | None:

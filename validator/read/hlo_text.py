@@ -46,6 +46,7 @@ def check_text(text: str, name: str) -> HloHeader:
     _check_each("sharding={", _BRACED, parse_hlo_sharding, text, name)
     _check_each("replica_groups=mesh", _MESH_GROUPS, _parse_mesh_groups, text, name)
     _check_each("replica_groups=[", _IOTA_GROUPS, _parse_iota_groups, text, name)
+    _check_modes(text, name)
     layout = _NEGATIVE_LAYOUT.search(text)
     if layout is not None:
         raise ReadError(ReadErrorKind.SYNTAX, _where(text, layout.start(), name), "layout with a negative dimension")
@@ -79,6 +80,22 @@ def _check_each(opening: str, pattern: re.Pattern[str], parse: Callable[[str], o
                     raise ReadError(ReadErrorKind.SYNTAX, where, str(error)) from None
                 good.add(head)
         at += len(opening) + len(part)
+
+
+_MODE = re.compile(r" = [^=\n]* (?:all-reduce|reduce-scatter)[\w-]*\([^\n]*\bmode=(\w+)[^\n]*")
+
+
+def _check_modes(text: str, name: str) -> None:
+    """Refuses a mode of replica groups that the rest of the collective does not imply: XLA's proto does not keep it."""
+    if "mode=" not in text:
+        return
+    for found in _MODE.finditer(text):
+        told = found.group().partition(_METADATA)[0]
+        implied = "cross_replica_and_partition" if "channel_id=" in told else "cross_replica"
+        implied = "flattened_id" if "use_global_device_ids=true" in told else implied
+        if f"mode={found[1]}" in told and found[1] != implied:
+            where = _where(text, found.start(1), name)
+            raise ReadError(ReadErrorKind.UNSUPPORTED, where, f"a collective of mode '{found[1]}' is not supported")
 
 
 _DEFINITION = re.compile(

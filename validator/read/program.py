@@ -151,8 +151,8 @@ def _of_hlo_proto(proto: bytes, name: str, counts: Counts | None) -> tuple[bytes
         kind = ReadErrorKind.TRUNCATED if error.truncated else ReadErrorKind.FORMAT
         raise ReadError(kind, name, f"is a damaged HLO proto: {error}") from None
     except hlo_module.HloError as error:
-        kind = ReadErrorKind.ELIDED if error.elided else ReadErrorKind.FORMAT
-        raise ReadError(kind, name, str(error)) from None
+        kinds = {hlo_module.ElidedError: ReadErrorKind.ELIDED, hlo_module.LostError: ReadErrorKind.UNSUPPORTED}
+        raise ReadError(kinds.get(type(error), ReadErrorKind.FORMAT), name, str(error)) from None
     except ValueError as error:
         raise ReadError(ReadErrorKind.FORMAT, name, f"replica groups: {error}") from None
     try:

@@ -1,0 +1,83 @@
+"""HLO that means more than its conversion to StableHLO keeps is refused, never read as something else."""
+
+import pytest
+
+from shardproof.validator.read import ReadError, ReadErrorKind, read_program
+
+IMAGE, KERNEL = "x: f32[1,1,4]", "y: f32[1,1,3]"
+CONVOLUTION = "f32[1,1,4] convolution(x, y), window={size=3 pad=1_1}, dim_labels=bf0_oi0->bf0"
+CALL = 'f32[1,1,4] custom-call(x, y), custom_call_target="__cudnn$convForward"'
+ADD = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }"
+
+
+def _module(root: str, *parameters: str, head: str = "HloModule m") -> str:
+    lines = []
+    for number, parameter in enumerate(parameters):
+        name, type_ = parameter.split(": ")
+        lines.append(f"  {name} = {type_} parameter({number})")
+    return "\n".join([head, "", ADD, "", "ENTRY main {", *lines, f"  ROOT r = {root}", "}", ""])
+
+
+def _refused(text: str) -> str:
+    with pytest.raises(ReadError) as caught:
+        read_program(text)
+    if "unexpected attribute" in caught.value.message:
+        pytest.skip("this jaxlib does not know the attribute")
+    assert caught.value.kind is ReadErrorKind.UNSUPPORTED
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("attribute", "what"),
+    [
+        ("window={size=3 pad=1_1}", "a window"),
+        ("dim_labels=bf0_oi0->bf0", "dimension labels"),
+        ("feature_group_count=2", "groups"),
+        ("batch_group_count=2", "groups"),
+        ("operand_precision={highest,default}", "a precision"),
+        ("padding_type=PADDING_SAME", "a kind of padding"),
+    ],
+)
+def test_a_call_of_a_library_says_more_than_its_target(attribute: str, what: str) -> None:
+    """Two convolutions of another window were one function."""
+    assert (
+        _refused(_module(f"{CALL}, {attribute}", IMAGE, KERNEL))
+        == f"'custom-call' named 'r' with {what} is not supported"
+    )
+
+
+def test_a_call_that_says_no_more_is_read() -> None:
+    (op,) = read_program(_module(f'{CALL}, backend_config="abc"', IMAGE, KERNEL)).body.ops
+    assert op.attributes["backend_config"] == "abc"
+
+
+@pytest.mark.parametrize("attribute", ["convolution_kind=dgrad", "algorithm=dot_bf16_bf16_f32"])
+def test_a_convolution_of_another_kind(attribute: str) -> None:
+    assert "'convolution' named 'r'" in _refused(_module(f"{CONVOLUTION}, {attribute}", IMAGE, KERNEL))
+    assert read_program(_module(CONVOLUTION, IMAGE, KERNEL)).body.ops
+
+
+def test_a_selection_of_the_greatest_in_any_order() -> None:
+    unstable = "(f32[2], s32[2]) topk(x), k=2, largest=true, is_stable=false"
+    assert _refused(_module(unstable, "x: f32[4]")) == "'topk' named 'r' with ties in any order is not supported"
+    assert read_program(_module(unstable.replace("false", "true"), "x: f32[4]")).body.ops[0].name == "mhlo.topk"
+
+
+@pytest.mark.parametrize(
+    ("told", "mode"),
+    [
+        ("", "cross_replica"),
+        (", channel_id=1", "cross_replica_and_partition"),
+        (", channel_id=1, use_global_device_ids=true", "flattened_id"),
+    ],
+)
+def test_a_mode_of_groups_is_the_one_that_the_rest_implies(told: str, mode: str) -> None:
+    groups = "{{0,2},{1,3}}" if mode == "flattened_id" else "{{0,1}}"
+    head = "HloModule m, replica_count=2, num_partitions=2"
+    for named in ("cross_replica", "cross_partition", "cross_replica_and_partition", "flattened_id"):
+        root = f"f32[4] all-reduce(x), replica_groups={groups}{told}, mode={named}, to_apply=add"
+        text = _module(root, "x: f32[4]", head=head)
+        if named == mode:
+            assert read_program(text).body.ops
+        else:
+            assert _refused(text) == f"a collective of mode '{named}' is not supported"
