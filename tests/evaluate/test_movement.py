@@ -269,3 +269,12 @@ def test_products_are_summed_in_the_widest_type(left: str, right: str, out: str)
       return %0 : tensor<{out}>
     }}"""
     assert run_text(text, x, y)[0] == {"bf16": 0.125, "i32": 12 if right == "i32" else 0}[out]
+
+
+def test_a_start_is_neutral_for_what_is_no_number() -> None:
+    op = '"stablehlo.reduce"(%x, %i) <{dimensions = array<i64: 1>}> ' + ADDED.replace("i32", "f32") + "tensor<3xf32>"
+    head = "func.func @main(%x: tensor<3x1xf32>, %i: tensor<f32>) -> tensor<3xf32>"
+    text = f"{head} {{ %r = {op} return %r : tensor<3xf32> }}\n"
+    machine = Machine(1, Native())
+    machine.run(read_program(text), [np.full((1, 3, 1), np.nan, np.float32), np.zeros(1, np.float32)])
+    assert not machine.undefined

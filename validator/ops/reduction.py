@@ -56,7 +56,9 @@ def evaluate_reduce_window(machine: Machine, op: Op, operands: list[Any]) -> lis
 
 
 def _changed(arrays: list[np.ndarray], others: list[np.ndarray]) -> bool:
-    return not all(map(np.array_equal, arrays, others))
+    """Whether some elements differ; NaN is NaN."""
+    differ = [(one != other) & ((one == one) | (other == other)) for one, other in zip(arrays, others, strict=True)]
+    return any(each.any() for each in differ)
 
 
 def evaluate_select_and_scatter(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
