@@ -40,7 +40,7 @@ def masked_cross_entropy(logits: Any, labels: Any) -> Any:
     return jnp.where(valid, -chosen, 0).sum() / jnp.maximum(valid.sum(), 1)
 
 
-_QKV = [((4, 8, 4, 8), P("x", "y")), ((4, 8, 4, 8), P("x", "y")), ((4, 8, 4, 8), P("x"))]
+_QKV = [((4, 8, 4, 8), P("y", None, None, "x")), ((4, 8, 4, 8), P("y", "x")), ((4, 8, 4, 8), P("x"))]
 PROGRAMS = {
     "causal attention, keys on several devices": (causal_attention, _QKV),
     "its gradients": (jax.grad(lambda *a: (causal_attention(*a) ** 2).sum(), (0, 1, 2)), _QKV),
