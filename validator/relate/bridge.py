@@ -18,7 +18,7 @@ from ..ops.record import Theory
 from ..read.ir import DType
 from ..relation.build import names
 from ..relation.store import Dom, Rel, RelationLimitError, Store
-from .atoms import Atom, AtomKind, name_of, reads_of
+from .atoms import Atom, AtomKind, reads_of
 from .chains import Chains, family_of, is_scalar_of
 from .spaces import Spaces
 
@@ -30,14 +30,16 @@ if TYPE_CHECKING:
 MAX_QUESTIONS = 200
 """Terms asked about in one validation; a program that needs more has another problem than algebra."""
 
-_REGROUPED = frozenset(f"stablehlo.{name}" for name in ("add", "subtract", "multiply", "divide"))
-"""Ops of two operands that the e-graph brings into one form however they are nested."""
-
 MAX_LEAVES = 16
 """Atoms by which two expressions without a common operand are laid over each other."""
 
 MAX_CHAINS = 16
 """At most this many of the original's chains of the same operands are asked about for one term."""
+
+MAX_WRITTEN = 40
+"""At most this many ops of one term are written out at the place where it is read."""
+
+_INTO = ("view-into-unary", "view-into-binary", "view-into-ternary")
 
 MAX_SECONDS = 8.0
 """Processor time spent in the e-graph in one validation."""
@@ -58,6 +60,7 @@ class Bridge:
     """Those that wait to be filed there: most proofs never ask for a term of their type."""
     _leaves: dict[int, frozenset[int]] = field(default_factory=dict)
     _chains: Chains = field(init=False)
+    _spaces: Spaces = field(init=False)
     _regrouped: dict[Hashable, list[Atom]] = field(default_factory=dict)
     """The original's chains of one op, by what they combine."""
     _spoilt: set[Theory] = field(default_factory=set)
@@ -69,6 +72,7 @@ class Bridge:
 
     def __post_init__(self) -> None:
         self._chains = Chains(self.context.store)
+        self._spaces = Spaces(self.context.store)
 
     def note(self, atom: Atom) -> None:
         """Remember a term of the original as one that may be found again."""
@@ -92,10 +96,11 @@ class Bridge:
         self.questions += 1
         start = time.thread_time()
         try:
-            options = [(other, match) for other in candidates for match in _matches(walk, atom, other)]
+            options = [(other, match) for other in candidates for match in self._matches(walk, atom, other)]
             chains = [(other, self._chains.match(atom, other)) for other in regrouped]
             chains = [(other, match) for other, match in chains if match is not None]
-            return self._find(atom, options, chains, is_real)
+            found = self._find(atom, options, chains, is_real)
+            return found or self._find(atom, options[:MAX_CHAINS], [], is_real, wholly=True)
         except RelationLimitError:
             return None
         finally:
@@ -107,15 +112,20 @@ class Bridge:
         options: list[tuple[Atom, Rel | None]],
         chains: list[tuple[Atom, Rel]],
         is_real: Callable[[Atom], bool],
+        *,
+        wholly: bool = False,
     ) -> tuple[Atom, Rel | None, Theory] | None:
-        """The first of the terms that the e-graph finds equal; those of `chains` are another grouping of one chain."""
+        """The first of the terms that the e-graph finds equal; those of `chains` are another grouping of one chain.
+
+        Reading goes into chains, and `wholly` into all elementwise ops that a term is made of.
+        """
         for theory in Theory:
             if theory is Theory.REAL:
                 options = [(other, match) for other, match in options if is_real(other)]
                 chains = [(other, match) for other, match in chains if is_real(other)]
             if not (options or chains) or (theory is Theory.REAL and not is_real(atom)):
                 return None
-            found = None if theory in self._spoilt else self._equal(atom, options, chains, theory)
+            found = None if theory in self._spoilt else self._equal(atom, options, chains, theory, wholly)
             if found is not None:
                 return found
             if theory is self.accepted:
@@ -123,15 +133,24 @@ class Bridge:
         return None
 
     def _equal(
-        self, atom: Atom, options: list[tuple[Atom, Rel | None]], chains: list[tuple[Atom, Rel]], theory: Theory
+        self,
+        atom: Atom,
+        options: list[tuple[Atom, Rel | None]],
+        chains: list[tuple[Atom, Rel]],
+        theory: Theory,
+        wholly: bool,
     ) -> tuple[Atom, Rel | None, Theory] | None:
         from ..egraph.outcome import UnsoundMerge
 
         graph = self._graph(theory)
         term, space = graph.term(atom), graph.space(atom)
-        pairs = [(other, match, graph.read(other, match, space)) for other, match in options]
-        if chains:
-            graph.written_out(atom, self.context.store.identity_on(space), space)
+        here = self.context.store.identity_on(space)
+        if chains or wholly:
+            graph.written_out(atom, here, space, wholly)
+        if wholly:
+            pairs = [(other, match, graph.written_out(other, match or here, space, True)) for other, match in options]
+        else:
+            pairs = [(other, match, graph.read(other, match, space)) for other, match in options]
         pairs += [(other, match, graph.written_out(other, match, space)) for other, match in chains]
         try:
             report = graph.terms.saturate(theory)
@@ -185,23 +204,35 @@ class Bridge:
             found = self.graphs[theory] = _Graph(self.context, theory, self.node_limit)
         return found
 
+    def _matches(self, walk: Walk, atom: Atom, other: Atom) -> list[Rel | None]:
+        """Relations through which `other` might be `atom`; None where both have the same indices."""
+        if not atom.rels and not other.rels and _root(atom) is _root(other):
+            return [None]
+        store, match = walk.store, None
+        if atom.rels and other.rels:
+            match = _through(walk, _read(atom), _read(other))
+        if match is None:
+            # (a + b) + c and a + (b + c) have no operand in common, nor have a − b and −(b − a)
+            match = _through(walk, *(self._places(walk, each) for each in (atom, other)))
+        if match is None or store.empty(match):
+            return []
+        if not store.single_valued(match):
+            match = store.lexmin(match)
+        return [match] if store.set_equal(store.domain(match), self._spaces.of(atom)) else []
 
-def _matches(walk: Walk, atom: Atom, other: Atom) -> list[Rel | None]:
-    """Relations through which `other` might be `atom`; None where both have the same indices."""
-    if not atom.rels and not other.rels:
-        return [None] if _root(atom) is _root(other) else []
-    if not atom.rels or not other.rels:
-        return []
-    store = walk.store
-    match = _through(walk, _read(atom), _read(other))
-    if match is None and name_of(atom) in _REGROUPED and name_of(other) in _REGROUPED:
-        # (a + b) + c and a + (b + c) have no operand in common
-        match = _through(walk, _leaves(walk, atom), _leaves(walk, other))
-    if match is None or store.empty(match):
-        return []
-    if not store.single_valued(match):
-        match = store.lexmin(match)
-    return [match] if store.set_equal(store.domain(match), store.domain(atom.rels[0])) else []
+    def _places(self, walk: Walk, atom: Atom) -> list[tuple[Atom, Rel]]:
+        """What an expression of lifted ops is made of, and how it is read at the expression's own indices."""
+        found: list[tuple[Atom, Rel]] = []
+        stack = [(atom, walk.store.identity_on(self._spaces.of(atom)))]
+        while stack and len(found) < MAX_LEAVES:
+            operand, rel = stack.pop()
+            if operand.kind is not AtomKind.LIFT:
+                found.append((operand, rel))
+            elif operand.rels:
+                stack += [(inner, walk.store.compose(rel, theirs)) for inner, theirs in _read(operand)[::-1]]
+            else:
+                stack += [(inner, rel) for inner in dict.fromkeys(operand.operands) if inner.arity]
+        return found
 
 
 def _through(walk: Walk, mine: list[tuple[Atom, Rel]], others: list[tuple[Atom, Rel]]) -> Rel | None:
@@ -214,21 +245,6 @@ def _through(walk: Walk, mine: list[tuple[Atom, Rel]], others: list[tuple[Atom, 
                 part = store.compose(rel, store.reverse(theirs))
                 match = part if match is None else store.meet(match, part)
     return match
-
-
-def _leaves(walk: Walk, atom: Atom) -> list[tuple[Atom, Rel]]:
-    """What an expression of lifted ops is made of, and how it is read at the expression's own indices."""
-    found: list[tuple[Atom, Rel]] = []
-    stack = _read(atom)[::-1]
-    while stack and len(found) < MAX_LEAVES:
-        operand, rel = stack.pop()
-        if operand.kind is not AtomKind.LIFT:
-            found.append((operand, rel))
-        elif operand.rels:
-            stack += [(inner, walk.store.compose(rel, theirs)) for inner, theirs in _read(operand)[::-1]]
-        else:
-            stack += [(inner, rel) for inner in operand.operands if inner.arity]
-    return found
 
 
 def _root(atom: Atom) -> Atom:
@@ -249,6 +265,16 @@ def _read(atom: Atom) -> list[tuple[Atom, Rel]]:
         if what != "scalar":
             seen.setdefault(position, (operand, atom.rels[position]))
     return list(seen.values())
+
+
+def _op_of(atom: Atom) -> tuple[str, Any]:
+    """A lifted term's op and attributes, as the e-graph names them."""
+    name, attributes = (atom.data[1] if atom.rels else atom.key[2])[0]
+    dialect, _, op = str(name).rpartition(".")
+    if op == "compare":
+        items = dict(attributes)
+        return op, (items["comparison_direction"].value, items.get("compare_type"))
+    return op if dialect == "stablehlo" else str(name), attributes or None
 
 
 class _Graph:
@@ -351,22 +377,8 @@ class _Graph:
         return self._applied(atom, "multiply", None, edges, type_)
 
     def _lifted(self, atom: Atom, space: Dom, type_: Any) -> int:
-        key, _, pattern = atom.data[1] if atom.rels else atom.key[2]
-        name, attributes = key
-        edges = []
-        for operand, (what, position) in zip(atom.operands, pattern, strict=True):
-            rel = None if what == "scalar" or not atom.rels else atom.rels[position]
-            edges.append(self._edge(operand, rel, space))
-        dialect, _, op = str(name).rpartition(".")
-        meaning: Any = None
-        if op == "compare":
-            items = dict(attributes)
-            meaning = (items["comparison_direction"].value, items.get("compare_type"))
-        elif attributes:
-            meaning = attributes
-        if dialect != "stablehlo":
-            op = str(name)
-        return self._applied(atom, op, meaning, edges, type_)
+        edges = [self._edge(operand, rel, space) for operand, rel in reads_of(atom)]
+        return self._applied(atom, *_op_of(atom), edges, type_)
 
     def _applied(
         self, atom: Atom, op: str, meaning: Any, edges: list[tuple[int | None, int] | None], type_: Any
@@ -404,31 +416,39 @@ class _Graph:
         # the same points may be two sets to isl's plain comparison, which are two spaces to the e-graph
         return None if target is not space and self._algebra.is_identity(number) else number
 
-    def written_out(self, atom: Atom, rel: Rel, space: Dom) -> int | None:
+    def written_out(self, atom: Atom, rel: Rel, space: Dom, wholly: bool = False) -> int | None:
         """The term of a chain that is read through a relation, told to be the same chain of what it combines, each
         read through its own: reading goes into elementwise ops. None where it is not defined at all points.
+
+        `wholly` goes into every elementwise op of up to three operands, as far as `MAX_WRITTEN` of them.
         """
+        self._written = 0
+        return self._written_out(atom, rel, space, wholly)
+
+    def _written_out(self, atom: Atom, rel: Rel, space: Dom, wholly: bool) -> int | None:
         term, family = self.read(atom, rel, space), family_of(atom)
-        if term is None:
-            return None
+        reads = reads_of(atom) if term is not None and not atom.dtype.is_positive else []
+        if not 0 < len(reads) <= len(_INTO):
+            return term
+        self._written += 1
         edges: list[tuple[int | None, int]] = []
-        for operand, read in reads_of(atom):
+        for operand, read in reads:
             through = rel if read is None else self._store.compose(rel, read)
             if is_scalar_of(operand, atom):
                 through = self._store.project_out(rel, 0, rel.arity_out)
+            inside = operand.kind is AtomKind.LIFT and self._written < MAX_WRITTEN if wholly else False
             if operand.kind is AtomKind.CONSTANT and not operand.arity:
                 edge = self._edge(operand, None, space)
-            elif family_of(operand) == family:
-                inner = self.written_out(operand, through, space)
+            elif inside or (not wholly and family_of(operand) == family):
+                inner = self._written_out(operand, through, space, wholly)
                 edge = None if inner is None else (None, inner)
             else:
                 edge = self._edge(operand, self._form_of(operand, through), space)
             if edge is None:
                 return term
             edges.append(edge)
-        op = str(name_of(atom)).removeprefix("stablehlo.")
-        applied = self.terms.apply(op, None, edges, self._type(atom.dtype, space.number))
-        self.terms.union(term, applied, f"view-into-{'unary' if len(edges) == 1 else 'binary'}")
+        applied = self.terms.apply(*_op_of(atom), edges, self._type(atom.dtype, space.number))
+        self.terms.union(term, applied, _INTO[len(edges) - 1])
         return term
 
     def _form_of(self, operand: Atom, rel: Rel) -> Rel:
