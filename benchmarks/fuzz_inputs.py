@@ -56,7 +56,7 @@ CODES = {validate: {0, 1, 2, 3, 4, 5, 6}, check: {0, 1, 2, 3, 5}, opt: {0, 1}}
 _DAMAGE: dict[str, tuple[Damage, ...]] = {
     "gzip": (damage_bytes,),
     "bytecode": (damage_bytes,),
-    "certificate": (damage_strings, damage_strings, damage_tokens, damage_tokens, damage_bytes, grow),
+    "certificate": (*[damage_strings] * 4, *[damage_tokens] * 4, damage_bytes, grow),
     "output": (damage_strings, damage_strings, damage_tokens),
 }
 _OF_TEXT: tuple[Damage, ...] = (*[damage_tokens] * 5, damage_strings, damage_bytes, damage_bytes, grow)

@@ -269,3 +269,30 @@ def test_numbers_that_python_does_not_read(line: str, digits: int):
     assert kind is ReadErrorKind.SYNTAX
     assert found.startswith("in:")
     assert len(found) < 1100
+
+
+@pytest.mark.parametrize("calls", [False, True])
+def test_regions_nested_deep(calls: bool):
+    """What walks programs calls itself for each. The callees of calls stand where they are called."""
+
+    def nested(depth: int) -> str:
+        lines, functions = "return %a : tensor<4xf32>", []
+        for k in range(depth):
+            lines = lines.replace("return %", "stablehlo.return %")
+            lines = (
+                f'%r{k} = "stablehlo.if"(%p) ({{\n{lines}\n}}, {{\nstablehlo.return %a : tensor<4xf32>\n}})'
+                f" : (tensor<i1>) -> tensor<4xf32>\nreturn %r{k} : tensor<4xf32>"
+            ).replace("stablehlo.stablehlo.", "stablehlo.")
+            if calls and k % 2:
+                take = "(%a: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32>"
+                functions.append(f"func.func private @f{k}{take} {{\n{lines}\n}}")
+                lines = (
+                    f"%c{k} = call @f{k}(%a, %p) : (tensor<4xf32>, tensor<i1>) -> tensor<4xf32>\n"
+                    f"return %c{k} : tensor<4xf32>"
+                )
+        return stablehlo(f"  {lines}", "(%a: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32>", top="\n".join(functions))
+
+    assert len(read_program(nested(64)).results) == 1
+    kind, message = refused(nested(65))
+    assert kind is ReadErrorKind.LIMIT
+    assert message.endswith(": regions nested more than 64 deep")

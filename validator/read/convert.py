@@ -55,6 +55,10 @@ _WHOLE_TUPLE = Value(-1, TupleType(()), "%tuple")
 Work = Generator["Work", None, None]
 
 
+DEPTH_LIMIT = 64
+"""Regions in regions: what walks programs calls itself for each, and no program that is compiled has ten."""
+
+
 class Converter:
     """Converts one module. Nested regions and calls run as generators on an explicit stack, never by recursion."""
 
@@ -76,6 +80,7 @@ class Converter:
         self._manual_calls = ManualCalls(self._meshes, self._shardings.of_text)
         self._next = 0
         self._ops = 0
+        self._depth = 0
 
     def convert(self) -> Converted:
         module = self._module.operation
@@ -124,6 +129,16 @@ class Converter:
                 stack.pop()
             else:
                 stack.append(child)
+
+    def _region(
+        self, block: ir.Block, ops: list[Op], returned: list[Value], call: Location | None, location: Location
+    ) -> Work:
+        """The operations of the one block of a region of an op at a location."""
+        if self._depth == DEPTH_LIMIT:
+            raise ReadError(ReadErrorKind.LIMIT, self._where(location), f"regions nested more than {DEPTH_LIMIT} deep")
+        self._depth += 1
+        yield self._block(block, ops, returned, call)
+        self._depth -= 1
 
     def _block(self, block: ir.Block, ops: list[Op], returned: list[Value], call: Location | None) -> Work:
         """Converts the operations of a block, inlined at `call`; yields the work of regions and callees."""
@@ -180,7 +195,7 @@ class Converter:
                     arguments = tuple(self._define(argument, location) for argument in inner.arguments)
                     inner_ops: list[Op] = []
                     inner_returned: list[Value] = []
-                    yield self._block(inner, inner_ops, inner_returned, call)
+                    yield self._region(inner, inner_ops, inner_returned, call, location)
                     built.append(Region(arguments, tuple(inner_ops), tuple(inner_returned)))
                 regions = tuple(built)
             made = Op(_SAME.get(name, name), operands, tuple(results), attributes, regions, location, shardings)
@@ -257,7 +272,7 @@ class Converter:
         inner: list[Op] = []
         returned: list[Value] = []
         self._active_calls.append(callee)
-        yield self._block(block, inner, returned, location)
+        yield self._region(block, inner, returned, location, location)
         self._active_calls.pop()
         results = [self._define(result, location) for result in op.results]
         self._manual_calls.returned(called, Region(arguments, tuple(inner), tuple(returned)), results)

@@ -36,6 +36,9 @@ MAX_TRIPS = 64
 MAX_UNROLLED_OPS = 4_000
 """Ops up to which a loop is unrolled: one that does not match must be reported, not worked at."""
 
+MAX_NESTED_OPS = 16_000
+"""Ops up to which a loop is unrolled with the loops in it: their trips multiply."""
+
 MAX_ATTEMPTS = 6
 """Guesses tried for one carried value."""
 
@@ -197,7 +200,10 @@ def _device(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
     carried = varying(op)
     types = [initial[k].type.dtype for k in carried]
     reason = "no loop of the before program carries these values"
-    for loop, counters in walk.context.loops:
+    # programs keep their loops in order: trying all of them for each takes time with the square of their number
+    numbers = range(len(walk.context.loops))
+    for number in (*numbers[walk.next_loop :], *numbers[: walk.next_loop]):
+        loop, counters = walk.context.loops[number]
         if len(loop.carried) != len(carried) or [a.dtype for a in loop.atoms] != types:
             continue
         coordinates = {a.arity - initial[k].type.rank for k, a in zip(carried, loop.atoms, strict=True)}
@@ -206,6 +212,7 @@ def _device(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
         found = _pair(walk, op, carried, initial, loop, counters)
         if not isinstance(found, str):
             walk.context.used("loop induction")
+            walk.next_loop = number + 1
             output: list[AnyVal] = list(initial)
             for k, value in zip(carried, found, strict=True):
                 output[k] = value
@@ -227,15 +234,30 @@ def _unrolled(walk: Walk, op: Op, initial: Sequence[Val]) -> list[AnyVal] | None
     carried: list[AnyVal] = list(initial)
     if all(not isinstance(value, Val) or value.known is None for value in carried):
         return None
-    size = sum(len(region.ops) for region in regions(op.regions[1]))
+    outermost = walk.unrolling is None
+    if walk.unrolling is None:
+        walk.unrolling = MAX_NESTED_OPS
     if walk.trace is not None:
         walk.trace.loop(None, (), walk.trace.walked())
+    try:
+        return _trip_by_trip(walk, op, carried)
+    finally:
+        if outermost:
+            walk.unrolling = None
+
+
+def _trip_by_trip(walk: Walk, op: Op, carried: list[AnyVal]) -> list[AnyVal] | None:
+    size = sum(len(region.ops) for region in regions(op.regions[1]))
     for _ in range(min(MAX_TRIPS, MAX_UNROLLED_OPS // max(size, 1)) + 1):
         condition = _region(walk, op, 0, carried)[0]
         if not isinstance(condition, Val) or condition.known is None or len(set(condition.known.ravel().tolist())) != 1:
             return None
         if not condition.known.ravel()[0]:
             return carried
+        assert walk.unrolling is not None
+        walk.unrolling -= size
+        if walk.unrolling < 0:
+            return None
         carried = _region(walk, op, 1, carried)
     return None
 

@@ -85,6 +85,10 @@ class Walk(Prover):
     last: float | None = None
     """Processor seconds of this thread at which the walk is given up; None for never."""
     ops_walked: int = 0
+    next_loop: int = 0
+    """The loop of the original, by number, behind the one that was paired last: where the next one is looked for."""
+    unrolling: int | None = None
+    """Inside of a loop that is unrolled, how many more ops may be."""
     watch: Callable[[], None] | None = None
     """Called after every few ops."""
     trace: Trace | None = None
