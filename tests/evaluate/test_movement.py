@@ -7,6 +7,7 @@ import pytest
 from jax import lax
 
 from evaluate.oracles import agrees_with_xla, interpret, run_text
+from shardproof import Verdict, validate_modules
 from shardproof.validator.evaluate.arithmetic import Native
 from shardproof.validator.evaluate.machine import Machine
 from shardproof.validator.read import read_program
@@ -278,3 +279,43 @@ def test_a_start_is_neutral_for_what_is_no_number() -> None:
     machine = Machine(1, Native())
     machine.run(read_program(text), [np.full((1, 3, 1), np.nan, np.float32), np.zeros(1, np.float32)])
     assert not machine.undefined
+
+
+@pytest.mark.parametrize(
+    ("op", "good", "bad"),
+    [
+        ('"stablehlo.cholesky"(%x) <{lower = true}>', [[4, 1], [1, 3]], [[0, 1], [1, 3]]),
+        ('"stablehlo.cholesky"(%x) <{lower = false}>', [[4, 1], [1, 3]], [[4, 1], [1, -3]]),
+        (
+            '"stablehlo.triangular_solve"(%x, %x) <{left_side = true, lower = true, unit_diagonal = false, '
+            "transpose_a = #stablehlo<transpose NO_TRANSPOSE>}>",
+            [[4, 1], [1, 3]],
+            [[4, 1], [1, 0]],
+        ),
+    ],
+)
+def test_a_matrix_without_factor_or_inverse_tells_nothing(op: str, good: list, bad: list):
+    """XLA's own expansion of a factor of zeros is NaN in the other triangle as well."""
+    type_ = "tensor<2x2xf32>"
+    operands = ", ".join([type_] * op.count("%x"))
+    text = f"func.func @main(%x: {type_}) -> {type_} {{ %r = {op} : ({operands}) -> {type_} return %r : {type_} }}\n"
+    program = read_program(text)
+    for matrix, defined in ((good, True), (bad, False)):
+        machine = Machine(1, Native())
+        machine.run(program, [np.array([matrix], np.float32)])
+        assert (not machine.undefined) is defined
+
+
+def test_bits_of_nan_tell_nothing():
+    """All NaNs are one: a payload that a constant has must not refute what keeps it."""
+    text = """func.func @main() -> tensor<i32> {{
+      %c = stablehlo.constant dense<{0}> : tensor<f32>
+      %r = stablehlo.bitcast_convert %c : (tensor<f32>) -> tensor<i32>
+      return %r : tensor<i32>
+    }}\n"""
+    folded = """func.func @main() -> tensor<i32> {
+      %r = stablehlo.constant dense<2143293492> : tensor<i32>
+      return %r : tensor<i32>
+    }\n"""
+    assert validate_modules(text.format("0x7FC01234"), folded).verdict is not Verdict.REFUTED
+    assert validate_modules(text.format("0x3FC01234"), folded).verdict is Verdict.REFUTED

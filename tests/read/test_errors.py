@@ -296,3 +296,25 @@ def test_regions_nested_deep(calls: bool):
     kind, message = refused(nested(65))
     assert kind is ReadErrorKind.LIMIT
     assert message.endswith(": regions nested more than 64 deep")
+
+
+@pytest.mark.parametrize(
+    ("element", "fitting", "other"),
+    [
+        ("i32", "SIGNED", "UNSIGNED"),
+        ("ui8", "UNSIGNED", "SIGNED"),
+        ("f32", "TOTALORDER", "SIGNED"),
+        ("i1", "UNSIGNED", "FLOAT"),
+    ],
+)
+def test_a_comparison_of_another_type_than_its_operands(element: str, fitting: str, other: str) -> None:
+    """MLIR does not verify it, and later versions of XLA take floats of type SIGNED in their total order."""
+    type_ = f"tensor<2x{element}>"
+    text = f"""func.func @main(%x: {type_}) -> tensor<2xi1> {{{{
+      %0 = stablehlo.compare LT, %x, %x, {{0}} : ({type_}, {type_}) -> tensor<2xi1>
+      return %0 : tensor<2xi1>
+    }}}}\n"""
+    assert read_program(text.format(fitting)).body.ops
+    with pytest.raises(ReadError, match=f"a comparison of '{element}' of type '{other}'") as caught:
+        read_program(text.format(other))
+    assert caught.value.kind is ReadErrorKind.UNSUPPORTED

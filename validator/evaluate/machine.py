@@ -45,13 +45,13 @@ class Machine:
     """Runs operations and programs.
 
     `evaluate` of one op needs nothing but the machine; `run` runs a whole program. After a run, `undefined` names the
-    ops whose inputs broke a promise they carry (unique or sorted indices) and the reductions in whose starts StableHLO
-    and XLA do not agree: their results tell nothing. On a machine
-    `of_reals` it also tells of numbers that were divided by zero or otherwise have no real result. `unordered`
-    names those that the specification lets choose an order (an unstable sort of equal keys, colliding updates that do
-    not commute); a `backwards` machine chooses the opposite one. `out_of_bounds` names the ops that met an index
-    outside their operand. `deadline` is a time of the monotonic clock; `max_steps` bounds `steps`, the ops that were
-    run in regions.
+    ops whose results on these inputs tell nothing: a promise that they carry is broken (unique or sorted indices), what
+    they ask for is not defined (the factor of a matrix that has none, the bits of NaN), or StableHLO and XLA have the
+    start of a reduction at other places. On a machine `of_reals` it also tells of numbers that were divided by zero or
+    otherwise have no real result. `unordered` names those that the specification lets choose an order (an unstable
+    sort of equal keys, colliding updates that do not commute); a `backwards` machine chooses the opposite one.
+    `out_of_bounds` names the ops that met an index outside their operand. `deadline` is a time of the monotonic clock;
+    `max_steps` bounds `steps`, the ops that were run in regions.
     """
 
     def __init__(

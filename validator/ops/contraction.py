@@ -71,18 +71,28 @@ def evaluate_fft(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
 
 def evaluate_cholesky(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     lower = bool(op.attributes.get("lower", False))
-    factor, _ = cholesky(machine.arithmetic, operands[0], op.operands[0].tensor.dtype, lower)
+    dtype = op.operands[0].tensor.dtype
+    factor, info = cholesky(machine.arithmetic, operands[0], dtype, lower)
+    if info.any() or (dtype.is_complex and _diagonal(operands[0]).imag.any()):
+        machine.undefined.add(f"'{op.name}' of a matrix that is not positive definite")
     return [factor]
 
 
+def _diagonal(matrices: np.ndarray) -> np.ndarray:
+    return np.diagonal(matrices, axis1=-2, axis2=-1)
+
+
 def evaluate_triangular_solve(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
-    attributes = op.attributes
+    attributes, dtype = op.attributes, op.operands[0].tensor.dtype
+    zero = machine.arithmetic.full((), 0, dtype)
+    if not attributes["unit_diagonal"] and (_diagonal(operands[0]) == zero).any():
+        machine.undefined.add(f"'{op.name}' of a singular matrix")
     return [
         triangular_solve(
             machine.arithmetic,
             operands[0],
             operands[1],
-            op.operands[0].tensor.dtype,
+            dtype,
             left_side=bool(attributes["left_side"]),
             lower=bool(attributes["lower"]),
             unit_diagonal=bool(attributes["unit_diagonal"]),

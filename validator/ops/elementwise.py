@@ -137,7 +137,13 @@ def evaluate_convert(machine: Machine, op: Op, operands: list[Any]) -> list[Any]
 
 
 def evaluate_bitcast_convert(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
-    return [machine.arithmetic.bitcast(operands[0], op.operands[0].tensor.dtype, op.results[0].tensor.dtype)]
+    source, target = op.operands[0].tensor.dtype, op.results[0].tensor.dtype
+    if source.is_float and target is not source:
+        not_numbers = machine.arithmetic.compare(Comparison.NE, operands[0], operands[0], source)
+        if not_numbers.any():
+            # All NaNs are one value here, and have the bits of one.
+            machine.undefined.add(f"'{op.name}' of NaN")
+    return [machine.arithmetic.bitcast(operands[0], source, target)]
 
 
 def evaluate_reduce_precision(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:

@@ -342,6 +342,8 @@ class Converter:
             del attributes["result_accuracy"]
         if name == "stablehlo.dot":
             attributes["dot_dimension_numbers"] = DotDims((), (), (operands[0].tensor.rank - 1,), (0,))
+        elif name == "stablehlo.compare":
+            self._check_comparison(attributes.get("compare_type"), operands[0])
         elif name == "stablehlo.gather":
             dims = attributes["dimension_numbers"]
             single = (*dims.collapsed_slice_dims, *dims.operand_batching_dims)
@@ -354,6 +356,14 @@ class Converter:
                 # The axes are names; what they mean is the mesh.
                 attributes["mesh"] = self._meshes[named[1]]
         return attributes, shardings
+
+    @staticmethod
+    def _check_comparison(kind: Any, operand: Value) -> None:
+        """What MLIR does not verify; XLA compares by the element type, or in another order."""
+        dtype = operand.tensor.dtype
+        fitting = ("FLOAT", "TOTALORDER") if dtype.is_float else ("FLOAT",) if dtype.is_complex else None
+        if kind not in (None, *(fitting or ("SIGNED" if dtype.is_signed else "UNSIGNED",))):
+            raise UnsupportedType(f"a comparison of '{dtype.value}' of type '{kind}'")
 
     def _constant(self, op: ir.Operation, result: Value, location: Location) -> np.ndarray:
         if not isinstance(result.type, TensorType):
