@@ -24,7 +24,14 @@ _MESH_GROUPS = re.compile(
 )
 _IOTA_GROUPS = re.compile(r"\breplica_groups=(\[[^\]\n]*\]<=\[[^\]\n]*\](?:T\([^)\n]*\))?)")
 _NEGATIVE_LAYOUT = re.compile(r"\]\{[\d,]*-\d")
-_COUNTS = {key: re.compile(rf"\b{key}=(\d{{1,18}})") for key in ("replica_count", "num_partitions")}
+_BLANK = r"(?:\s|/\*.*?\*/|//[^\n]*)*+"
+_MODULE = re.compile(rf"{_BLANK}HloModule\b{_BLANK}[^\s,/]*", re.S)
+_MODULE_ATTRIBUTE = re.compile(
+    rf"{_BLANK},{_BLANK}(?P<name>[\w.-]+)={_BLANK}"
+    r"(?:(?P<number>\d{1,18})(?![\w.])|(?P<open>\{)|\"[^\"]*\"|[\w.-]+)?",
+    re.S,
+)
+_IN_BRACES = re.compile(r"[^{}\"/]++|\"[^\"]*\"|/\*.*?\*/|//[^\n]*|[{}/]", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +58,29 @@ def check_text(text: str, name: str) -> HloHeader:
     if layout is not None:
         raise ReadError(ReadErrorKind.SYNTAX, _where(text, layout.start(), name), "layout with a negative dimension")
     _check_instructions(text, name)
-    header = text[text.index("HloModule") :].partition("\n")[0]
-    found = {key: pattern.search(header) for key, pattern in _COUNTS.items()}
-    replicas, partitions = found["replica_count"], found["num_partitions"]
-    if replicas is None and partitions is None:
+    numbers = _module_numbers(text)
+    if not numbers.keys() & {"replica_count", "num_partitions"}:
         return HloHeader(None)
-    return HloHeader((int(replicas[1]) if replicas else 1, int(partitions[1]) if partitions else 1))
+    return HloHeader((numbers.get("replica_count", 1), numbers.get("num_partitions", 1)))
+
+
+def _module_numbers(text: str) -> dict[str, int]:
+    """The attributes of the module itself that are numbers, wherever lines break and whatever strings hold."""
+    numbers: dict[str, int] = {}
+    start = _MODULE.match(text)
+    at = 0 if start is None else start.end()
+    while (found := _MODULE_ATTRIBUTE.match(text, at)) is not None:
+        at = found.end()
+        if found["number"] is not None:
+            numbers[found["name"]] = int(found["number"])
+        depth = int(found["open"] is not None)
+        while depth:
+            part = _IN_BRACES.match(text, at)
+            if part is None:
+                return numbers
+            depth += (part.group() == "{") - (part.group() == "}")
+            at = part.end()
+    return numbers
 
 
 def _check_each(opening: str, pattern: re.Pattern[str], parse: Callable[[str], object], text: str, name: str) -> None:
