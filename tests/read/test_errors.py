@@ -45,7 +45,7 @@ BODY = "  return %a : tensor<4xf32>"
         (
             HLO.replace("constant(5)", "constant({...})"),
             "ELIDED",
-            "in:33:23: constant is elided as '{...}': dump again with --xla_dump_large_constants or as a proto",
+            "in:33:33: constant is elided as '{...}': dump again with --xla_dump_large_constants or as a proto",
         ),
         (
             stablehlo("  %0 = stablehlo.constant dense_resource<__elided__> : tensor<4xf32>\n" + BODY),

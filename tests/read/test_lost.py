@@ -81,3 +81,47 @@ def test_a_mode_of_groups_is_the_one_that_the_rest_implies(told: str, mode: str)
             assert read_program(text).body.ops
         else:
             assert _refused(text) == f"a collective of mode '{named}' is not supported"
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["constant({...})", "constant( {...} )", "constant(/* f */{...})", "constant({\n ...})", "constant({{1,2},...})"],
+)
+def test_an_elided_constant_however_it_is_spaced(value: str) -> None:
+    """XLA fills it with numbers of its own making."""
+    text = _module(f'f32[2,2] {value}, metadata={{op_name="ij,..."}}')
+    with pytest.raises(ReadError) as caught:
+        read_program(text)
+    assert caught.value.kind is ReadErrorKind.ELIDED
+
+
+def test_dots_in_names_and_comments_elide_nothing() -> None:
+    text = _module('f32[2] constant({1,/* ... */2}), metadata={op_name="a \\"... b,...c"}') + "// {...}\n"
+    assert read_program(text).body.ops[0].attributes["value"].tolist() == [1, 2]
+
+
+def test_one_number_for_many_elements() -> None:
+    """XLA gives it to the first one."""
+    with pytest.raises(ReadError, match="constant of several elements without braces"):
+        read_program(_module("f32[2,2] constant(5)"))
+
+
+def test_a_mode_on_a_line_of_its_own() -> None:
+    root = "f32[4] all-reduce(x), replica_groups={{0,1}},\n    mode=cross_partition, to_apply=add"
+    assert "mode 'cross_partition'" in _refused(_module(root, "x: f32[4]", head="HloModule m, replica_count=2"))
+
+
+@pytest.mark.parametrize(
+    ("head", "counts"),
+    [
+        ("HloModule m, replica_count=2, num_partitions=4", (2, 4)),
+        ("HloModule m, replica_count=2,\n  num_partitions=4", (2, 4)),
+        ('HloModule m, frontend_attributes={a="num_partitions=8"}, num_partitions=4', (1, 4)),
+        ("HloModule m, input_output_alias={ {}: (0, {}, may-alias) }, num_partitions=/* of 8 */4", (1, 4)),
+        ("/* HloModule x, num_partitions=2 */ HloModule m // num_partitions=8\n  , num_partitions=4", (1, 4)),
+        ("HloModule m /* num_partitions=8 */", (1, 1)),
+    ],
+)
+def test_device_counts_are_those_of_the_module(head: str, counts: tuple[int, int]) -> None:
+    program = read_program(_module("f32[4] negate(x)", "x: f32[4]", head=head))
+    assert (program.num_replicas, program.num_partitions) == counts

@@ -16,7 +16,9 @@ from .errors import ReadError, ReadErrorKind
 from .hlo_sharding import hlo_mesh, parse_hlo_sharding
 from .tokens import Tokens, axis_refs, device_order
 
-_ELIDED = re.compile(r"constant\(\{\.\.\.\}\)")
+_NOT_CODE = re.compile(r'"(?:[^"\\]|\\.)*+"|/\*.*?\*/|//[^\n]*', re.S)
+_BARE = re.compile(r"\[\d[\d,]*\](?:\{[^}]*\})?\s+constant\s*\(\s*(?=[^{\s)])")
+_MODE = re.compile(r"\bmode=\s*(\w+)")
 _BRACED = re.compile(r"\bsharding=(\{(?:[^{}]++|\{(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+\})*+\})")
 """A sharding with braces at most four deep: a tuple, its leaf, a dimension or `metadata`, and what that holds."""
 _MESH_GROUPS = re.compile(
@@ -43,17 +45,22 @@ class HloHeader:
 
 def check_text(text: str, name: str) -> HloHeader:
     """Refuses what XLA's parser must not see; gives the header's device counts."""
-    elided = _ELIDED.search(text)
-    if elided is not None:
+    code = _NOT_CODE.sub(_blank, text) if "..." in text or "mode=" in text else ""
+    elided = code.find("...")
+    if elided >= 0:
         raise ReadError(
             ReadErrorKind.ELIDED,
-            _where(text, elided.start(), name),
+            _where(text, elided, name),
             "constant is elided as '{...}': dump again with --xla_dump_large_constants or as a proto",
         )
+    _check_modes(code, name)
+    bare = _BARE.search(text)
+    if bare is not None:
+        message = "constant of several elements without braces"
+        raise ReadError(ReadErrorKind.SYNTAX, _where(text, bare.end(), name), message)
     _check_each("sharding={", _BRACED, parse_hlo_sharding, text, name)
     _check_each("replica_groups=mesh", _MESH_GROUPS, _parse_mesh_groups, text, name)
     _check_each("replica_groups=[", _IOTA_GROUPS, _parse_iota_groups, text, name)
-    _check_modes(text, name)
     layout = _NEGATIVE_LAYOUT.search(text)
     if layout is not None:
         raise ReadError(ReadErrorKind.SYNTAX, _where(text, layout.start(), name), "layout with a negative dimension")
@@ -106,19 +113,26 @@ def _check_each(opening: str, pattern: re.Pattern[str], parse: Callable[[str], o
         at += len(opening) + len(part)
 
 
-_MODE = re.compile(r" = [^=\n]* (?:all-reduce|reduce-scatter)[\w-]*\([^\n]*\bmode=(\w+)[^\n]*")
+def _blank(found: re.Match[str]) -> str:
+    """As many blanks as a string or a comment has characters; its lines stay."""
+    return "".join("\n" if char == "\n" else " " for char in found.group())
 
 
-def _check_modes(text: str, name: str) -> None:
-    """Refuses a mode of replica groups that the rest of the collective does not imply: XLA's proto does not keep it."""
-    if "mode=" not in text:
-        return
-    for found in _MODE.finditer(text):
-        told = found.group().partition(_METADATA)[0]
+_GROUPED = re.compile(r"\b(?:all-reduce|reduce-scatter)[\w-]*\s*\(")
+
+
+def _check_modes(code: str, name: str) -> None:
+    """Refuses a mode of replica groups that the rest of the collective does not imply: XLA's proto does not keep it.
+
+    `code` is the text without strings and comments, in which an instruction ends at the next equals sign with blanks.
+    """
+    for found in _MODE.finditer(code):
+        end = code.find(" = ", found.end())
+        told = code[code.rfind(" = ", 0, found.start()) : end if end >= 0 else len(code)]
         implied = "cross_replica_and_partition" if "channel_id=" in told else "cross_replica"
         implied = "flattened_id" if "use_global_device_ids=true" in told else implied
-        if f"mode={found[1]}" in told and found[1] != implied:
-            where = _where(text, found.start(1), name)
+        if _GROUPED.search(told) and found[1] != implied:
+            where = _where(code, found.start(1), name)
             raise ReadError(ReadErrorKind.UNSUPPORTED, where, f"a collective of mode '{found[1]}' is not supported")
 
 
