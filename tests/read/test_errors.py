@@ -318,3 +318,26 @@ def test_a_comparison_of_another_type_than_its_operands(element: str, fitting: s
     with pytest.raises(ReadError, match=f"a comparison of '{element}' of type '{other}'") as caught:
         read_program(text.format(other))
     assert caught.value.kind is ReadErrorKind.UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        '"stablehlo.reduce"(%x, %z) <{dimensions = array<i64: 0>}>',
+        '"stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 4>}>',
+    ],
+)
+def test_a_reduction_in_a_wider_type_is_refused(op: str) -> None:
+    """StableHLO has the sum of four 100s of i8 be 400 in i32; XLA refuses it."""
+    shape = "1x" if "window" in op else ""
+    text = f"""func.func @main(%x: tensor<4xi8>, %z: tensor<i8>) -> tensor<{shape}i32> {{
+      %0 = {op} ({{
+      ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+        %s = stablehlo.add %a, %b : tensor<i32>
+        stablehlo.return %s : tensor<i32>
+      }}) : (tensor<4xi8>, tensor<i8>) -> tensor<{shape}i32>
+      return %0 : tensor<{shape}i32>
+    }}\n"""
+    with pytest.raises(ReadError, match="'i8' accumulated in 'i32' is not supported") as caught:
+        read_program(text)
+    assert caught.value.kind is ReadErrorKind.UNSUPPORTED

@@ -29,6 +29,11 @@ from .tiling import Mesh
 _RETURNS = frozenset({"func.return", "stablehlo.return", "sdy.return", "mhlo.return"})
 _SAME = {"stablehlo.dot": "stablehlo.dot_general", "mhlo.erf": "chlo.erf"}
 """One operation by two names: the first is what the conversion from HLO writes."""
+_REDUCING = frozenset(
+    f"stablehlo.{name}"
+    for name in ("all_reduce", "reduce", "reduce_scatter", "reduce_window", "scatter", "select_and_scatter")
+)
+"""Ops whose results are their first operands, reduced; StableHLO, but not XLA, allows them a wider type."""
 COLLECTIVES = frozenset(
     {
         "stablehlo.all_gather",
@@ -340,6 +345,11 @@ class Converter:
                 attributes[key] = value(attribute)
         if attributes.get("result_accuracy") == _ANY_ACCURACY:
             del attributes["result_accuracy"]
+        if name in _REDUCING:
+            for operand, result in zip(operands, results, strict=False):
+                if operand.tensor.dtype is not result.tensor.dtype:
+                    told = f"'{operand.tensor.dtype.value}' accumulated in '{result.tensor.dtype.value}'"
+                    raise UnsupportedType(f"{told} is not supported")
         if name == "stablehlo.dot":
             attributes["dot_dimension_numbers"] = DotDims((), (), (operands[0].tensor.rank - 1,), (0,))
         elif name == "stablehlo.compare":
