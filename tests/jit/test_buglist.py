@@ -75,7 +75,7 @@ def test_a_bug_is_as_told(bug: Bug) -> None:
         sizes = np.atleast_1d(devices)
         mesh = jax.sharding.Mesh(np.array(jax.devices()[: sizes.prod()]).reshape(sizes), ("x", "y")[: sizes.size])
         shardings = tuple(jax.sharding.NamedSharding(mesh, spec) for spec in into)
-        result = jax.sharding.NamedSharding(mesh, out)
+        result = None if out is None else jax.sharding.NamedSharding(mesh, out)
         sharded = jax.jit(function, in_shardings=shardings, out_shardings=result)
         ran.append(np.array_equal(sharded(*arguments), jax.jit(function)(*arguments)))
         assert ran == [not wrong]
