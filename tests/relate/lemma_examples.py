@@ -465,7 +465,28 @@ def _bounded_integer() -> Example:
     return made([WHOLE, index], WHOLE, f"%out = stablehlo.negate %a0 : {WHOLE}", [PART, mine], PART, local(4), local(3))
 
 
+def _shifted() -> Example:
+    """A look-up by comparison: each device compares its own positions with the index less its first position."""
+    table, part, out = Tensor((6,), "f32", TILES), Tensor((2,), "f32", TILES), Tensor((), "f32")
+
+    def picked(of: Tensor, index: str) -> str:
+        kind, truth = Tensor(of.shape, "i32"), Tensor(of.shape, "i1")
+        return (
+            f"%places = stablehlo.iota dim = 0 : {kind}\n%at_all = stablehlo.broadcast_in_dim {index}, dims = [] : "
+            f"(tensor<i32>) -> {kind}\n%is = stablehlo.compare EQ, %at_all, %places : ({kind}, {kind}) -> {truth}\n"
+            f"%one = stablehlo.convert %is : ({truth}) -> {of}\n%mine = stablehlo.multiply %one, %a0 : {of}\n"
+        )
+
+    def after(op: str) -> str:
+        moved = own_start(2) + f"%moved = stablehlo.{op} %a1, %start : tensor<i32>\n"
+        return moved + picked(part, "%moved") + total("sum", "%mine", part, out) + all_reduce("out", "%sum", out)
+
+    before = picked(table, "%a1") + total("out", "%mine", table, out)
+    return made([table, INDEX], out, before, [part, INDEX], out, after("subtract"), after("add"))
+
+
 EXAMPLES: dict[str, Example] = {
+    "shifted integer": _shifted(),
     "index arithmetic": _index_arithmetic(),
     "bounded integer": _bounded_integer(),
     "constant folding": _index_arithmetic(BITS),

@@ -18,6 +18,7 @@ from .monoid import Monoid, combination
 from .ranges import decided
 from .record import strongest
 from .records import MEANINGS
+from .shifted import unshifted
 from .values import Piece, without_constant
 
 COMMUTATIVE = frozenset(f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
@@ -193,6 +194,8 @@ def relate_compare(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     if known is not None:
         return [known]
     direction, order = Comparison(op.attributes["comparison_direction"]), 1
+    if direction in (Comparison.EQ, Comparison.NE):
+        values = [*unshifted(engine, *values)]
     if direction in _MIRRORED:
         direction, order = _MIRRORED[direction], -1
     attributes: tuple[tuple[str, Any], ...] = (("comparison_direction", direction),)

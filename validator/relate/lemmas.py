@@ -117,6 +117,13 @@ LEMMAS = (
         "relate/fold.py",
     ),
     Lemma(
+        "shifted integer",
+        "x − s = t is x = t + s, x + s = t is x = t − s, s − x = t is x = s − t",
+        "s and t are known integers of x's type, in which they wrap around",
+        Theory.EXACT,
+        "ops/shifted.py",
+    ),
+    Lemma(
         "absorption",
         "y ⊕ e is y where y is a sum of the original, or of the device, that e is an element of",
         "⊕ is idempotent, and y is a sum of the same ⊕",
