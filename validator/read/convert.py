@@ -25,15 +25,11 @@ from .sdy_sharding import parse_group_mesh_axes, parse_sdy_mesh
 from .sharding_reader import ShardingReader
 from .shardings import Sharding, ShardingKind
 from .tiling import Mesh
+from .unverified import check_meaning
 
 _RETURNS = frozenset({"func.return", "stablehlo.return", "sdy.return", "mhlo.return"})
 _SAME = {"stablehlo.dot": "stablehlo.dot_general", "mhlo.erf": "chlo.erf"}
 """One operation by two names: the first is what the conversion from HLO writes."""
-_REDUCING = frozenset(
-    f"stablehlo.{name}"
-    for name in ("all_reduce", "reduce", "reduce_scatter", "reduce_window", "scatter", "select_and_scatter")
-)
-"""Ops whose results are their first operands, reduced; StableHLO, but not XLA, allows them a wider type."""
 COLLECTIVES = frozenset(
     {
         "stablehlo.all_gather",
@@ -345,20 +341,9 @@ class Converter:
                 attributes[key] = value(attribute)
         if attributes.get("result_accuracy") == _ANY_ACCURACY:
             del attributes["result_accuracy"]
-        if name in _REDUCING:
-            for operand, result in zip(operands, results, strict=False):
-                if operand.tensor.dtype is not result.tensor.dtype:
-                    told = f"'{operand.tensor.dtype.value}' accumulated in '{result.tensor.dtype.value}'"
-                    raise UnsupportedType(f"{told} is not supported")
+        check_meaning(name, attributes, operands, results)
         if name == "stablehlo.dot":
             attributes["dot_dimension_numbers"] = DotDims((), (), (operands[0].tensor.rank - 1,), (0,))
-        elif name == "stablehlo.compare":
-            self._check_comparison(attributes.get("compare_type"), operands[0])
-        elif name == "stablehlo.gather":
-            dims = attributes["dimension_numbers"]
-            single = (*dims.collapsed_slice_dims, *dims.operand_batching_dims)
-            if any(attributes["slice_sizes"][dim] == 0 for dim in single):
-                raise UnsupportedType("an element of an empty window has no meaning")
         elif name == "sdy.manual_computation":
             attributes["manual_axes"] = tuple(re.findall(r'"([^"]*)"', str(raw["manual_axes"])))
             named = re.search(r'<@"?([\w.$-]+)', f"{raw['in_shardings']}{raw['out_shardings']}")
@@ -366,14 +351,6 @@ class Converter:
                 # The axes are names; what they mean is the mesh.
                 attributes["mesh"] = self._meshes[named[1]]
         return attributes, shardings
-
-    @staticmethod
-    def _check_comparison(kind: Any, operand: Value) -> None:
-        """What MLIR does not verify; XLA compares by the element type, or in another order."""
-        dtype = operand.tensor.dtype
-        fitting = ("FLOAT", "TOTALORDER") if dtype.is_float else ("FLOAT",) if dtype.is_complex else None
-        if kind not in (None, *(fitting or ("SIGNED" if dtype.is_signed else "UNSIGNED",))):
-            raise UnsupportedType(f"a comparison of '{dtype.value}' of type '{kind}'")
 
     def _constant(self, op: ir.Operation, result: Value, location: Location) -> np.ndarray:
         if not isinstance(result.type, TensorType):
