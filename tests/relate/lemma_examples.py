@@ -2,85 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.ir import Program
 from shardproof.validator.read.program import read_program
 
 from . import test_ordered as ordered
+from .lemma_parts import (
+    INDEX,
+    ONE,
+    PART,
+    ROWS,
+    TILES,
+    WHOLE,
+    Example,
+    N,
+    all_reduce,
+    elementwise,
+    made,
+    own_start,
+    total,
+)
 from .pairs import Tensor, program
 from .test_selecting import Pool
 from .test_updates import Rows
 from .test_windows import LOGADDEXP, Lines
-
-N = 3
-TILES = f"{{devices=[{N}]<=[{N}]}}"
-ROWS = f"{{devices=[{N},1]<=[{N}]}}"
-WHOLE, PART, ONE = Tensor((6,), "f32", TILES), Tensor((2,), "f32", TILES), Tensor((), "f32")
-INDEX = Tensor((), "i32")
-
-
-@dataclass(frozen=True)
-class Example:
-    """An original, a program of devices that is equal by the lemma, and one that is not equal."""
-
-    before: Callable[[], Program]
-    after: Callable[[], Program]
-    broken: Callable[[], Program]
-    assume_in_bounds: bool = False
-    accepted: Theory = Theory.REASSOCIATED
-
-
-def reducer(op: str, dtype: str = "f32") -> str:
-    return (
-        f"({{\n^bb0(%l: tensor<{dtype}>, %r: tensor<{dtype}>):\n%q = stablehlo.{op} %l, %r : tensor<{dtype}>\n"
-        f"stablehlo.return %q : tensor<{dtype}>\n}})"
-    )
-
-
-def all_reduce(name: str, of: str, type_: Tensor, groups: str = "[[0, 1, 2]]", by: str = "add") -> str:
-    shape = f"{groups.count('], [') + 1}x{len(groups.split('], [', maxsplit=1)[0].split(','))}"
-    return (
-        f'%{name} = "stablehlo.all_reduce"({of}) <{{replica_groups = dense<{groups}> : tensor<{shape}xi64>, '
-        f"channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}> "
-        f"{reducer(by)} : ({type_}) -> {type_}\n"
-    )
-
-
-def total(name: str, of: str, type_: Tensor, result: Tensor, dims: str = "0") -> str:
-    return (
-        f"%{name}_zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
-        f"%{name} = stablehlo.reduce({of} init: %{name}_zero) applies stablehlo.add across dimensions = [{dims}] : "
-        f"({type_}, tensor<f32>) -> {result}\n"
-    )
-
-
-def own_start(width: int) -> str:
-    """%start: the device's number times a width, from a table."""
-    starts = [d * width for d in range(N)]
-    return (
-        f"%table = stablehlo.constant dense<{starts}> : tensor<{N}xi32>\n%id = stablehlo.partition_id : tensor<ui32>\n"
-        f"%at = stablehlo.dynamic_slice %table, %id, sizes = [1] : (tensor<{N}xi32>, tensor<ui32>) -> tensor<1xi32>\n"
-        "%start = stablehlo.reshape %at : (tensor<1xi32>) -> tensor<i32>\n"
-    )
-
-
-def made(
-    parameters: list[Tensor], result: Tensor, before: str, local: list[Tensor], part: Tensor, after: str, broken: str
-) -> Example:
-    return Example(
-        lambda: program(before, parameters, result, N),
-        lambda: program(after, local, part, N),
-        lambda: program(broken, local, part, N),
-    )
-
-
-def elementwise(before: str, after: str, broken: str, count: int = 1) -> Example:
-    """Bodies with {0} for the type, on whole tensors and on shards."""
-    types = [WHOLE] * count, [PART] * count
-    return made(types[0], WHOLE, before.format(WHOLE), types[1], PART, after.format(PART), broken.format(PART))
 
 
 def _sum() -> Example:
@@ -114,6 +61,24 @@ def _absorption() -> Example:
         for least in (-1.0, -2.0)
     )
     return made([whole], out, mask + top("out", whole, "%all", -1.0), [part], out, after, broken)
+
+
+def _unfolding() -> Example:
+    """The original sums four elements, and all six; the devices add the other two to the first sum."""
+    whole = Tensor((6,), "f32")
+
+    def part(name: str, low: int, high: int) -> str:
+        some = Tensor((high - low,), "f32")
+        return f"%{name}s = stablehlo.slice %a0 [{low}:{high}] : ({whole}) -> {some}\n" + total(
+            name, f"%{name}s", some, ONE
+        )
+
+    def after(low: int) -> str:
+        return part("y", 0, 4) + part("z", low, 6) + f"%s = stablehlo.add %y, %z : {ONE}\n"
+
+    last = f"%out = stablehlo.multiply %y, %s : {ONE}"
+    before = part("y", 0, 4) + part("s", 0, 6) + last
+    return made([whole], ONE, before, [whole], ONE, after(4) + last, after(3) + last)
 
 
 def _splitting() -> Example:
@@ -512,6 +477,7 @@ EXAMPLES: dict[str, Example] = {
     "completion": _sum(),
     "sum of sums": _sum_of_sums(),
     "absorption": _absorption(),
+    "unfolding": _unfolding(),
     "splitting": _splitting(),
     "contraction": _contraction(),
     "zero product": _zero_product(),

@@ -12,7 +12,7 @@ from shardproof.validator.relation.store import Rel, Store
 from tests.tools.audit import audit_pair
 from tests.tools.points import enumerate_set
 
-from .lemma_examples import own_start
+from .lemma_parts import own_start
 from .pairs import Tensor, differs, program, proved
 from .test_windows import ADD, _init, _windows
 

@@ -14,7 +14,7 @@ from shardproof.validator.relate.bridge import Bridge
 from shardproof.validator.report.verdict import Verdict
 from shardproof.validator.validate import validate_programs
 
-from .lemma_examples import elementwise
+from .lemma_parts import elementwise
 
 HALF = "%h = stablehlo.constant dense<0.5> : {0}\n"
 BELOW = (

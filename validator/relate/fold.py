@@ -23,6 +23,7 @@ from .atoms import AtomKind
 from .context import Definition
 from .lift import doubled, find, lift
 from .splitting import split
+from .unfolding import unfolded
 from .value import Piece, Val, strongest
 
 if TYPE_CHECKING:
@@ -81,10 +82,11 @@ def _resolved(walk: Walk, value: Val, own: bool, partly: bool) -> Val:
     value = absorbed(walk, value)
     done = _finish(walk, _chain(walk, value), recognised - given)
     if partly and not done.is_view:
-        apart = split(walk, value)
-        taken_apart = None if apart is None else resolve(walk, apart, own=own, partly=True)
-        if taken_apart is not None and taken_apart.is_view:
-            return taken_apart
+        for take_apart in (split, unfolded):
+            apart = take_apart(walk, value)
+            taken_apart = None if apart is None else resolve(walk, apart, own=own, partly=take_apart is split)
+            if taken_apart is not None and taken_apart.is_view:
+                return taken_apart
     return done
 
 

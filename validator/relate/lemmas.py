@@ -131,6 +131,13 @@ LEMMAS = (
         "relate/absorption.py",
     ),
     Lemma(
+        "unfolding",
+        "y ⊕ (⊕ e[R(p)]), where y is ⊕ e[S(q)], is the ⊕ of all these elements",
+        "⊕ is idempotent, or no element is reached through two indices of y",
+        Theory.REASSOCIATED,
+        "relate/unfolding.py",
+    ),
+    Lemma(
         "splitting",
         "Σ over x of (y[a(x)] ± z[b(x)]) is Σ y[a(x)] ± Σ z[b(x)], and the same for any other ⊕ of two operands",
         "⊕ is idempotent, or no element of y or z is reached through two x",

@@ -1,0 +1,52 @@
+"""Sums that hold a term of the original beside elements that it is a sum of.
+
+Lemma *unfolding*: y + Σ e[R(p)], where y is Σ e[S(q)], is Σ of all these elements, and so for every ⊕. A prefix sum
+shows it: the first device has a whole prefix, the next one adds its own elements to it, and both together are a longer
+prefix. No element may be reached through two indices of y, unless ⊕ is idempotent. Theory: reassociated; exact for
+integers and for what may be combined in any order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..ops.record import Theory
+from .value import Piece, Val, strongest
+
+if TYPE_CHECKING:
+    from .walk import Walk
+
+
+def unfolded(walk: Walk, value: Val) -> Val | None:
+    """The sum with those named terms taken apart of which it holds elements too; None where there is none."""
+    monoid = value.monoid
+    if monoid is None or len(value.pieces) < 2:
+        return None
+    held = {piece.atom.number for piece in value.pieces}
+    pieces: list[Piece] = []
+    levels = value.levels
+    for piece in value.pieces:
+        definition = walk.context.definition_of(piece.atom)
+        if (
+            definition is None
+            or definition.monoid is not monoid
+            or not any(part.atom.number in held for part in definition.pieces)
+        ):
+            pieces.append(piece)
+            continue
+        levels = max(levels, definition.levels)
+        for part in definition.pieces:
+            if not (monoid.idempotent or walk.counts_once(piece.rel, part.rel)):
+                return None
+            rel = walk.store.compose(piece.rel, part.rel)
+            pieces.append(Piece(part.atom, rel, piece.coefficient * part.coefficient))
+    if len(pieces) == len(value.pieces) and all(new is old for new, old in zip(pieces, value.pieces, strict=True)):
+        return None
+    walk.limit_pieces(len(pieces))
+    merged = walk.merged(pieces, monoid, value.type.dtype)
+    if merged is None:
+        return None
+    walk.context.used("unfolding")
+    exact = monoid.reorders_exactly(value.type.dtype)
+    theory = value.theory if exact else strongest([value.theory, Theory.REASSOCIATED])
+    return Val(value.type, merged, value.domain, monoid, levels + 1, theory)
