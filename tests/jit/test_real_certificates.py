@@ -18,6 +18,9 @@ from shardproof.validator.options import Options
 from shardproof.validator.read.ir import Program
 from shardproof.validator.validate import validate_programs
 from tests.check.pairs import about
+from tests.tools import zoo
+from tests.tools.context import Context
+from tests.tools.operators.benign import scaled_and_back
 
 from . import test_reals, test_ring_attention
 from .conftest import Capture
@@ -58,6 +61,15 @@ def test_certificates_of_rings_do_not_hold_of_wrong_ones(captured: Capture, name
     forged = about(accepted(before, right), right, wrong)
     with pytest.raises(Rejection):
         check(forged.encode(), "forged", same, wrong)
+
+
+@pytest.mark.parametrize("name", ["scan_outputs", "scan_micro_batches", "scan_rows_sharded"])
+def test_loops_that_look_up_have_certificates(captured: Capture, name: str) -> None:
+    """What their loops carry are elements that are looked up, one at each index."""
+    lowered = zoo.ENTRIES[name].lower()
+    before, after = captured(lambda: shardproof.validate(lowered, stages="partitioner"))
+    for edit in scaled_and_back(Context(after)):
+        accepted(before, edit.program)
 
 
 @pytest.mark.parametrize("name", test_reals.RIGHT)

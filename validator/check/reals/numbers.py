@@ -14,7 +14,7 @@ from typing import Any
 from ...ops.domains import ALLOWED_BY, LIMITED, limited
 from ...ops.elementwise import TOTAL_OVER_REALS
 from ...ops.monoid import Monoid
-from ...ops.values import Value
+from ...ops.values import Piece, Value
 from ...read.attributes import Comparison
 from ...read.ir import Program
 from ...relation.objects import Dom, Rel
@@ -135,8 +135,8 @@ class Numbers:
             case Kind.SUM:
                 return monoid in (Monoid.ADD, Monoid.MUL) or not term.dtype.is_float
             case Kind.VIEW:
-                # of elements under guards one is there, or it is no number
-                return (proper or not is_guarded(term.parts)) and self.covers(reads, indices)
+                one = not is_guarded(term.parts) or self.run.is_established(Piece(term, self.rels.identity_on(indices)))
+                return (proper or one) and self.covers(reads, indices)  # under guards one element is there
             case _:
                 return False
 
