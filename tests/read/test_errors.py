@@ -341,3 +341,39 @@ def test_a_reduction_in_a_wider_type_is_refused(op: str) -> None:
     with pytest.raises(ReadError, match="'i8' accumulated in 'i32' is not supported") as caught:
         read_program(text)
     assert caught.value.kind is ReadErrorKind.UNSUPPORTED
+
+
+_ADD = "%r = stablehlo.add %a, %a : tensor<4xf32>"
+_STRANGE = "\\80"
+
+
+@pytest.mark.parametrize(
+    ("line", "top", "where"),
+    [
+        ('%r = "foo.{0}bar"(%a) : (tensor<4xf32>) -> tensor<4xf32>', "", "4:6"),
+        (f'{_ADD} loc("a{{0}}")', "", "4:47"),
+        (f'{_ADD} loc("a{{0}}":3:4)', "", "4:47"),
+        (f'{_ADD} loc("n{{0}}"("x":3:4))', "", "4:47"),
+        ('%r = stablehlo.add %a, %a {{"mhlo.{0}x" = 3 : i32}} : tensor<4xf32>', "", "4:28"),
+        ('%r = stablehlo.add %a, %a {{mhlo.sharding = "{0}"}} : tensor<4xf32>', "", "4:44"),
+        ('%r = call @"f{0}"(%a) : (tensor<4xf32>) -> tensor<4xf32>', "", "4:12"),
+        (_ADD, 'sdy.mesh @"m{0}" = <["x"=2]>', "2:11"),
+    ],
+)
+def test_strings_that_are_not_utf_8(line: str, top: str, where: str):
+    """Python's bindings of MLIR cannot say them, and some places end the process for it."""
+    body = line.format(_STRANGE) + "\nreturn %r : tensor<4xf32>"
+    kind, message = refused(stablehlo(body, top=top.format(_STRANGE)))
+    assert (kind, message) == (ReadErrorKind.UNSUPPORTED, f"in:{where}: a string that is not UTF-8")
+
+
+@pytest.mark.parametrize("name", ["\\C3\\A9", "é", "\\\\80"])
+def test_strings_that_are_utf_8(name: str):
+    read_program(stablehlo(f'{_ADD} loc("{name}")\nreturn %r : tensor<4xf32>'))
+
+
+def test_custom_calls_are_configured_with_any_bytes():
+    call = f'custom_call @f(%a) {{backend_config = "{_STRANGE}"}}'
+    body = f"%r = stablehlo.{call} : (tensor<4xf32>) -> tensor<4xf32>\nreturn %r : tensor<4xf32>"
+    (op,) = read_program(stablehlo(body)).body.ops
+    assert op.attributes["backend_config"] == b"\x80"

@@ -92,10 +92,38 @@ def identify(data: bytes, name: str) -> Input:
     if text.startswith(b"HloModule"):
         return Input(name, Format.HLO_TEXT, data)
     if text.startswith((b"module", b"#", b"!", b'"builtin.module"', b"func.func", b"builtin.module", b"sdy.mesh")):
+        check_strings(data, name)
         return Input(name, Format.MLIR_TEXT, data)
     raise ReadError(
         ReadErrorKind.FORMAT, name, "is neither an HLO module (text or proto) nor an MLIR module (text or bytecode)"
     )
+
+
+_HIGH_BYTE = re.compile(rb"\\[89A-Fa-f][0-9A-Fa-f]")
+_ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2}|.)", re.S)
+_STRING = re.compile(rb'(backend_config"?\s*=\s*)?"((?:[^"\\\n]|\\.)*+)"')
+
+
+def check_strings(data: bytes, name: str) -> None:
+    """Refuses MLIR text with a string whose escapes make up no UTF-8, except for what a custom call is configured with.
+
+    The bindings of MLIR end the process where such a string is the name of an op or a location.
+    """
+    if _HIGH_BYTE.search(data) is None:
+        return
+    for match in _STRING.finditer(data):
+        if match[1] is not None or _HIGH_BYTE.search(match[2]) is None:
+            continue
+        try:
+            _ESCAPE.sub(_byte, match[2]).decode()
+        except UnicodeDecodeError:
+            line, start = data.count(b"\n", 0, match.start(2)) + 1, data.rfind(b"\n", 0, match.start(2))
+            where = f"{name}:{line}:{match.start(2) - start - 1}"
+            raise ReadError(ReadErrorKind.UNSUPPORTED, where, "a string that is not UTF-8") from None
+
+
+def _byte(escape: re.Match[bytes]) -> bytes:
+    return bytes.fromhex(escape[1].decode()) if len(escape[1]) == 2 else escape[1]
 
 
 NESTING_LIMIT = 1000

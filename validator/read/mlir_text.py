@@ -9,7 +9,7 @@ from ..compat import bytecode_of, ir, new_context, parse_module
 from .aide import in_aide
 from .bytecode import check_bytecode, is_bytecode
 from .errors import ReadError, ReadErrorKind
-from .files import check_nesting
+from .files import check_nesting, check_strings
 
 MESSAGE_LIMIT = 400
 """MLIR repeats the offending text in some messages; the start is enough."""
@@ -24,7 +24,9 @@ def parse_file(data: bytes | str, name: str) -> ir.Module:
         check_bytecode(data, name)
     else:
         source = data if isinstance(data, str) else text_of(data, name)
-        check_nesting(source.encode(), name)
+        plain = source.encode()
+        check_nesting(plain, name)
+        check_strings(plain, name)
     return read_back(in_aide(name, _bytecode, source, name), name)
 
 
