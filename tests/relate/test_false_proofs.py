@@ -437,3 +437,15 @@ def test_a_kernel_that_sends_to_other_devices_is_no_function_of_its_operands() -
     config = r'backend_config = "{\22custom_call_config\22: {\22has_communication\22: %s}}"'
     for told, proved in (("false", Theory.EXACT), ("true", None)):
         assert theory_of(*_calls("tpu_custom_call", config % told, config % told)) is proved
+
+
+def test_an_opaque_call_inside_a_comparator_is_no_known_order() -> None:
+    """What front ends and layouts say of a call is not compared in a region."""
+    body = """%o = "stablehlo.sort"(%x) <{{dimension = 0 : i64, is_stable = true}}> ({{
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %c = stablehlo.custom_call @less(%a, %b) {{mhlo.frontend_attributes = {{way = "{0}"}}}}
+          : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      }}) : (tensor<4xf32>) -> tensor<4xf32> return %o : tensor<4xf32>"""
+    before, after = (module([("x", "4xf32", "{replicated}")], "4xf32", body.format(way)) for way in "ab")
+    assert theory_of(before, after) is None

@@ -32,8 +32,8 @@ def frozen(value: Any) -> Hashable:
 def region_key(region: Region, ignored: Collection[str]) -> Hashable | None:
     """What a region computes from its arguments, whatever the order and the names of its ops.
 
-    None where it reads outer values or nests regions. Equal expressions are numbered once, in the order in which the
-    results reach them.
+    None where it reads outer values, nests regions or calls something opaque. Equal expressions are numbered once, in
+    the order in which the results reach them.
     """
     makers = {result.number: op for op in region.ops for result in op.results}
     numbering: dict[int, int] = {argument.number: k for k, argument in enumerate(region.arguments)}
@@ -46,7 +46,7 @@ def region_key(region: Region, ignored: Collection[str]) -> Hashable | None:
             stack.pop()
             continue
         op = makers.get(number)
-        if op is None or op.regions:
+        if op is None or op.regions or op.name == "stablehlo.custom_call":
             return None
         waiting = [operand.number for operand in op.operands if operand.number not in numbering]
         if waiting:
