@@ -40,12 +40,20 @@ def masked_cross_entropy(logits: Any, labels: Any) -> Any:
     return jnp.where(valid, -chosen, 0).sum() / jnp.maximum(valid.sum(), 1)
 
 
+def contrastive(a: Any, b: Any) -> Any:
+    """Each text has to be like its image; JAX takes a diagonal in a branch that the platform chooses."""
+    scores = a @ b.T / 0.07
+    both = jnp.diag(jax.nn.log_softmax(scores, 0)) + jnp.diag(jax.nn.log_softmax(scores, 1))
+    return -both.mean()
+
+
 _QKV = [((4, 8, 4, 8), P("y", None, None, "x")), ((4, 8, 4, 8), P("y", "x")), ((4, 8, 4, 8), P("x"))]
 PROGRAMS = {
     "causal attention, keys on several devices": (causal_attention, _QKV),
     "its gradients": (jax.grad(lambda *a: (causal_attention(*a) ** 2).sum(), (0, 1, 2)), _QKV),
     "mean of windows, cut across": (mean_pool, [((2, 12, 12, 8), P(None, None, "y"))]),
     "mean of windows, features cut": (mean_pool, [((2, 12, 12, 8), P(None, None, None, "x"))]),
+    "contrastive loss": (contrastive, [((16, 8), P("y")), ((16, 8), P("x"))]),
     "masked loss, vocabulary cut": (masked_cross_entropy, [((16, 24), P(None, "y")), ((16,), P(), "int32")]),
 }
 

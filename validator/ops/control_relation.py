@@ -31,6 +31,10 @@ def relate_branches(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     if not engine.is_original and not _chosen_alike(engine, op, index):
         return engine.refuse(op, f"'{op.name}' with collectives, not chosen alike by all that take part")
     branches = [engine.branch(op, number) for number in range(len(op.regions))]
+    chosen = _always_chosen(engine, op, index)
+    if chosen is not None:
+        engine.used("branch selection")
+        return branches[chosen]
     results: list[Any] = []
     for number, result in enumerate(op.results):
         type_ = TensorType(result.tensor.shape, index.type.dtype)
@@ -39,6 +43,19 @@ def relate_branches(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
         results.append(engine.lift(Function((op.name, ())), [spread, *parts], result.tensor))
     engine.used("branch selection")
     return results
+
+
+def _always_chosen(engine: Engine, op: Op, index: Any) -> int | None:
+    """The branch that a known index chooses at all points; None where there is no such."""
+    if len(index.pieces) != 1 or not engine.is_integer(index.pieces[0].atom):
+        return None
+    number = engine.store.constant_range(index.pieces[0].rel)
+    if number is None:
+        return None
+    if op.name == "stablehlo.if":
+        return 0 if number == (1,) else 1
+    # an index without a branch chooses the last one
+    return number[0] if 0 <= number[0] < len(op.regions) else len(op.regions) - 1
 
 
 def _chosen_alike(engine: Engine, op: Op, index: Any) -> bool:
