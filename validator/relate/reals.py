@@ -411,22 +411,32 @@ class Reals:
 
     def covers(self, atom: Atom, rel: Rel | None) -> bool:
         """Whether a term is only read where the original computes it, if it may be no real number elsewhere."""
-        if not self._is_partial(atom):
-            return True
-        if rel is None:
-            return atom.arity > 0 or atom.number not in self._limited
-        known = self._limited.get(atom.number, self._computed_at.get(atom.number))
-        if known is not None and self._store.set_subset(self._store.range(rel), known):
-            return True
-        follows = atom.number > self._last_original or is_total(atom)
-        return follows and atom.kind is AtomKind.LIFT and all(self._covers_operands(atom, rel))
+        pending, seen = [(atom, rel)], set[tuple[int, Rel | None]]()
+        while pending:
+            term, read = pending.pop()
+            if (term.number, read) in seen or not self._is_partial(term):
+                continue
+            seen.add((term.number, read))
+            if read is None:
+                if not term.arity and term.number in self._limited:
+                    return False
+                continue
+            known = self._limited.get(term.number, self._computed_at.get(term.number))
+            if known is not None and self._store.set_subset(self._store.range(read), known):
+                continue
+            follows = term.number > self._last_original or is_total(term)
+            if not follows or term.kind is not AtomKind.LIFT:
+                return False
+            pending += self._operands_read(term, read)
+        return True
 
-    def _covers_operands(self, atom: Atom, rel: Rel) -> Iterator[bool]:
+    def _operands_read(self, atom: Atom, rel: Rel) -> Iterator[tuple[Atom, Rel | None]]:
+        """Where a term that is read through a relation reads its operands."""
         for operand, read in reads_of(atom):
             if read is not None:
-                yield self.covers(operand, self._store.compose(rel, read))
+                yield operand, self._store.compose(rel, read)
             else:
-                yield self.covers(operand, rel if operand.arity == atom.arity else None)
+                yield operand, rel if operand.arity == atom.arity else None
 
     def covers_read(self, walk: Walk, atom: Atom, rel: Rel) -> bool:
         """The same of a term at the points of one program, once the original is gone through."""
@@ -462,12 +472,18 @@ class Reals:
 
         Only the original's: such a term of the partitioned program is taken for real only where it is at all indices.
         """
-        if atom.number in self._limited:
-            return True
-        if atom.kind is not AtomKind.LIFT or atom.rels or not atom.dtype.is_float:
-            return False
-        own = atom.number <= self._last_original and not is_total(atom)
-        return own or any(map(self._is_partial, atom.operands))
+        pending, seen = [atom], {atom.number}
+        while pending:
+            term = pending.pop()
+            if term.number in self._limited:
+                return True
+            if term.kind is not AtomKind.LIFT or term.rels or not term.dtype.is_float:
+                continue
+            if term.number <= self._last_original and not is_total(term):
+                return True
+            pending += [operand for operand in term.operands if operand.number not in seen]
+            seen.update(operand.number for operand in term.operands)
+        return False
 
     def _is_finite(self, walk: Walk, atom: Atom) -> bool:
         """Whether the term is a real number at all its indices (of the original: at those at which it computes it)."""
