@@ -125,3 +125,10 @@ def test_a_mode_on_a_line_of_its_own() -> None:
 def test_device_counts_are_those_of_the_module(head: str, counts: tuple[int, int]) -> None:
     program = read_program(_module("f32[4] negate(x)", "x: f32[4]", head=head))
     assert (program.num_replicas, program.num_partitions) == counts
+
+
+@pytest.mark.parametrize("type_", ["s1[4]", "(f32[2], (s1[4]))"])
+def test_a_bit_with_a_sign_is_no_boolean(type_: str) -> None:
+    """The conversion makes `i1` of it, which becomes 1 where this becomes -1."""
+    root = "s32[4] convert(x)" if type_ == "s1[4]" else f"{type_} copy(x)"
+    assert _refused(_module(root, f"x: {type_}")) == "element type 's1' of 'x' is not supported"

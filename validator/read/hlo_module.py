@@ -22,6 +22,9 @@ MODULE_NAME, MODULE_COMPUTATIONS, MODULE_ENTRY_ID = 1, 3, 6
 MODULE_DEVICE_ASSIGNMENT, MODULE_STACK_FRAMES = 15, 17
 COMPUTATION_INSTRUCTIONS = 2
 INSTRUCTION_NAME, INSTRUCTION_OPCODE, INSTRUCTION_METADATA, INSTRUCTION_LITERAL = 1, 2, 7, 8
+INSTRUCTION_SHAPE = 3
+SHAPE_ELEMENT_TYPE, SHAPE_PARTS = 2, 4
+SIGNED_BIT = 30
 INSTRUCTION_TARGET = 28
 INSTRUCTION_WINDOW, INSTRUCTION_CONVOLUTION, INSTRUCTION_PRECISION, INSTRUCTION_PADDING_KIND = 15, 16, 51, 75
 INSTRUCTION_FEATURE_GROUPS, INSTRUCTION_BATCH_GROUPS, INSTRUCTION_CONVOLUTION_KIND = 50, 58, 97
@@ -62,12 +65,32 @@ def prepare(data: bytes) -> HloModule:
         if number == MODULE_DEVICE_ASSIGNMENT and isinstance(value, memoryview):
             assignment = (wire.integer(value, ASSIGNMENT_REPLICAS), wire.integer(value, ASSIGNMENT_COMPUTATIONS))
         has_frames |= number == MODULE_STACK_FRAMES and kind == wire.BYTES and len(value) > 0  # type: ignore[arg-type]
+    if bytes([SHAPE_ELEMENT_TYPE << 3, SIGNED_BIT]) in data:
+        _refuse_signed_bits(view)
     # Where a stack frame table stands, every instruction of the user's has an op name: nothing to put right but groups.
     rewrite = _instruction if has_frames else _instruction_and_metadata
     proto = _replace(
         view, MODULE_COMPUTATIONS, lambda computation: _replace(computation, COMPUTATION_INSTRUCTIONS, rewrite)
     )
     return HloModule(data if proto is None else proto, assignment)
+
+
+def _refuse_signed_bits(module: memoryview) -> None:
+    """Refuses the type `s1` of 0 and -1, which the conversion takes for a boolean."""
+    for computation in _parts(module, MODULE_COMPUTATIONS):
+        for instruction in _parts(computation, COMPUTATION_INSTRUCTIONS):
+            shapes = _parts(instruction, INSTRUCTION_SHAPE)
+            while shapes:
+                shape = shapes.pop()
+                if wire.integer(shape, SHAPE_ELEMENT_TYPE) == SIGNED_BIT:
+                    name = bytes(wire.submessage(instruction, INSTRUCTION_NAME) or b"").decode(errors="replace")
+                    raise LostError(f"element type 's1' of '{name}' is not supported")
+                shapes += _parts(shape, SHAPE_PARTS)
+
+
+def _parts(data: memoryview, number: int) -> list[memoryview]:
+    """A repeated submessage."""
+    return [value for field, _, value, _, _ in wire.fields(data) if field == number and isinstance(value, memoryview)]
 
 
 def _replace(data: memoryview, number: int, rewrite: Callable[[memoryview], bytes | None]) -> bytes | None:
