@@ -145,10 +145,10 @@ def test_nodes_of_the_e_graph():
             f"{body}\nreturn %out : tensor<4xf32>\n}}\n}}\n".encode(),
         )
         for name, body in (
-            ("a.mlir", "%0 = stablehlo.subtract %x, %y : tensor<4xf32>\n%out = stablehlo.cosine %0 : tensor<4xf32>"),
+            ("a.mlir", "%0 = stablehlo.maximum %x, %y : tensor<4xf32>\n%out = stablehlo.cosine %0 : tensor<4xf32>"),
             (
                 "b.mlir",
-                "%0 = stablehlo.negate %y : tensor<4xf32>\n%1 = stablehlo.add %x, %0 : tensor<4xf32>\n"
+                "%0 = stablehlo.maximum %x, %y : tensor<4xf32>\n%1 = stablehlo.maximum %0, %x : tensor<4xf32>\n"
                 "%out = stablehlo.cosine %1 : tensor<4xf32>",
             ),
         )

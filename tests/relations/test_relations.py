@@ -194,7 +194,9 @@ TOO_LARGE = "an expression of more than 300 operations or numbers"
 def test_files_that_would_take_for_ever_are_refused(entry: str, message: str):
     with pytest.raises(ReadError) as error:
         _read(entry, "8xi32", "2xi32")
-    assert str(error.value).endswith(f"parameters[0] (parameter 0): {message}")
+    # MLIR of jaxlib 0.12 does not read the deepest of them
+    ends = f"parameters[0] (parameter 0): {message}", "r.mlir: AffineExpr work stack overflow"
+    assert str(error.value).endswith(ends)
 
 
 def test_many_pieces_are_read_in_time():
