@@ -121,13 +121,13 @@ def _occurrences(store: Any, rel: Rel, inner: Rel, *, apart: bool) -> list[tuple
         parts = _by_length(store, rel, inner, position)
         if parts is None:
             continue
-        apart: list[tuple[Rel, int]] = []
+        occurrences: list[tuple[Rel, int]] = []
         for base, times in parts:
             inside = _occurrences(store, base, inner, apart=True)
             if inside is None:
                 return None
-            apart += [(part, times * factor) for part, factor in inside]
-        return apart
+            occurrences += [(part, times * factor) for part, factor in inside]
+        return occurrences
     return None
 
 

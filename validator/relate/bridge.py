@@ -427,8 +427,8 @@ class _Graph:
 
     def _written_out(self, atom: Atom, rel: Rel, space: Dom, wholly: bool) -> int | None:
         term, family = self.read(atom, rel, space), family_of(atom)
-        reads = reads_of(atom) if term is not None and not atom.dtype.is_positive else []
-        if not 0 < len(reads) <= len(_INTO):
+        reads = reads_of(atom)
+        if term is None or atom.dtype.is_positive or not 0 < len(reads) <= len(_INTO):
             return term
         self._written += 1
         edges: list[tuple[int | None, int]] = []
@@ -436,10 +436,12 @@ class _Graph:
             through = rel if read is None else self._store.compose(rel, read)
             if is_scalar_of(operand, atom):
                 through = self._store.project_out(rel, 0, rel.arity_out)
-            inside = operand.kind is AtomKind.LIFT and self._written < MAX_WRITTEN if wholly else False
+            inside = family_of(operand) == family
+            if wholly:
+                inside = operand.kind is AtomKind.LIFT and self._written < MAX_WRITTEN
             if operand.kind is AtomKind.CONSTANT and not operand.arity:
                 edge = self._edge(operand, None, space)
-            elif inside or (not wholly and family_of(operand) == family):
+            elif inside:
                 inner = self._written_out(operand, through, space, wholly)
                 edge = None if inner is None else (None, inner)
             else:
