@@ -209,3 +209,21 @@ def test_a_number_is_not_taken_for_a_simpler_one_near_it() -> None:
     programs = [module(ROWS, "4xf32", body) for body in (after, right, f"return %x : {t}")]
     assert theory_of(programs[1], programs[0], Theory.REAL) is Theory.REAL
     assert theory_of(programs[2], programs[0], Theory.REAL) is None
+
+
+@pytest.mark.parametrize("limit", ["4", "3"])
+def test_what_bounds_decide_is_divided_only_where_that_is_chosen(limit: str) -> None:
+    """clamp(0, a / x, 3) < 4 holds whatever x is, and is left out where p does not hold."""
+    t, whole = "tensor<4xf32>", "tensor<4xi32>"
+    numbers = {"low": "0", "high": "3", "limit": limit}
+    shared = " ".join(f"%{name} = stablehlo.constant dense<{value}> : {whole}" for name, value in numbers.items())
+    shared += f""" {QUOTIENT} %i = stablehlo.convert %d : ({t}) -> {whole}
+      %j = stablehlo.clamp %low, %i, %high : {whole}
+      %less = stablehlo.compare LT, %j, %limit : ({whole}, {whole}) -> tensor<4xi1>
+      %b = stablehlo.convert %less : (tensor<4xi1>) -> {t} %c = stablehlo.select %p, %b, %a : tensor<4xi1>, {t}
+      %e = stablehlo.exponential %a : {t}"""
+    before = f"{shared} %o = stablehlo.add %c, %e : {t} return %o : {t}"
+    after = f"""{shared} %f = stablehlo.multiply %e, %x : {t} %g = stablehlo.divide %f, %x : {t}
+      %o = stablehlo.add %c, %g : {t} return %o : {t}"""
+    arguments = [*ROWS, ("p", "4xi1", "")]
+    assert theory_of(module(arguments, "4xf32", before), module(arguments, "4xf32", after), Theory.REAL) is None

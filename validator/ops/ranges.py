@@ -114,5 +114,6 @@ def decided(engine: Engine, direction: Comparison, first: Any, second: Any, type
     if not pieces:
         return None
     engine.used("bounded integer")
+    engine.leaves_out((first, second))  # the boolean depends on them no longer
     domain = store.set_meet(domain, store.set_meet(first.domain, second.domain))
     return engine.value(type_, tuple(pieces), domain, theory=strongest([first.theory, second.theory]))
