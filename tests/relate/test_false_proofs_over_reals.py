@@ -227,3 +227,22 @@ def test_what_bounds_decide_is_divided_only_where_that_is_chosen(limit: str) -> 
       %o = stablehlo.add %c, %g : {t} return %o : {t}"""
     arguments = [*ROWS, ("p", "4xi1", "")]
     assert theory_of(module(arguments, "4xf32", before), module(arguments, "4xf32", after), Theory.REAL) is None
+
+
+@pytest.mark.parametrize(("element", "proved"), [("tanh %x", True), ("log %x", False), ("divide %a, %x", False)])
+def test_a_maximum_that_is_not_a_number_is_attained_nowhere(element: str, proved: bool) -> None:
+    """As many elements as equal their maximum are none, and may not be divided by, if one of them is NaN."""
+    t = "tensor<4xf32>"
+    reduced = f"across dimensions = [0] : ({t}, tensor<f32>) -> tensor<f32>"
+    spread = f"dims = [] : (tensor<f32>) -> {t}"
+    after = f"""%none = stablehlo.constant dense<0xFF800000> : tensor<f32> %u = stablehlo.{element} : {t}
+      %m = stablehlo.reduce(%u init: %none) applies stablehlo.maximum {reduced}
+      %most = stablehlo.broadcast_in_dim %m, {spread}
+      %same = stablehlo.compare EQ, %u, %most : ({t}, {t}) -> tensor<4xi1>
+      %one = stablehlo.convert %same : (tensor<4xi1>) -> {t} %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %n = stablehlo.reduce(%one init: %z) applies stablehlo.add {reduced}
+      %count = stablehlo.broadcast_in_dim %n, {spread}
+      %e = stablehlo.exponential %a : {t} %f = stablehlo.multiply %e, %count : {t}
+      %o = stablehlo.divide %f, %count : {t} return %o : {t}"""
+    before = module(ROWS, "4xf32", f"%o = stablehlo.exponential %a : {t} return %o : {t}")
+    assert theory_of(before, module(ROWS, "4xf32", after), Theory.REAL) is (Theory.REAL if proved else None)

@@ -84,7 +84,7 @@ LEMMAS = (
     Lemma(
         "attained maximum",
         "the number of elements that equal their maximum (or minimum) is positive, so one may divide by it",
-        "all elements that the maximum is taken over are among those that are counted",
+        "all elements that the maximum is taken over are among those that are counted, and none is NaN",
         Theory.EXACT,
         "relate/signs.py",
     ),

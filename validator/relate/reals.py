@@ -59,7 +59,7 @@ class Reals:
         self._forms: dict[tuple[int, bool], Form | None] = {}
         self._finite: dict[int, bool] = {}
         self._terms: dict[_Key, list[Definition]] = {}
-        self._signs = Signs(context, self._polynomials)
+        self._signs = Signs(context, self._polynomials, self.is_real)
         self._computed_at: dict[int, Dom] = {}
         """By the number of a term that is not real everywhere: the indices at which the original computes it."""
         self._divisions: list[tuple[Atom, Dom]] = []

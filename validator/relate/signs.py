@@ -3,13 +3,13 @@
 A sum of positive products is positive where it has a summand. An exponential is positive. What the original divides by
 is not zero at the indices at which it does: inputs for which it is are not judged.
 Lemma *attained maximum*: the number of elements that equal their maximum (or minimum) is positive. Precondition: all
-elements that the maximum is taken over are among those that are counted. Theory: exact.
+elements that the maximum is taken over are among those that are counted, and none of them is NaN. Theory: exact.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..ops.monoid import Monoid
@@ -30,10 +30,14 @@ _POSITIVE = frozenset({"stablehlo.exponential", "stablehlo.logistic"})
 class Signs:
     """What is known of the signs of forms."""
 
-    def __init__(self, context: Context, polynomials: Polynomials) -> None:
+    def __init__(
+        self, context: Context, polynomials: Polynomials, is_real: Callable[[Walk, Atom, Rel | None], bool]
+    ) -> None:
+        """`is_real` tells whether a term is a real number wherever it is read."""
         self._context = context
         self._store = context.store
         self._polynomials = polynomials
+        self._is_real = is_real
         self._divisors: dict[int, Dom] = {}
         """By the number of a factor: indices at which the original divides by it."""
 
@@ -101,12 +105,14 @@ class Signs:
             return False
         (one, read), (other, compared) = test
         for element, at, greatest, of in ((one, read, other, compared), (other, compared, one, read)):
-            if self._covers_maximum(pieces[0].rel, element, at, greatest, of, domain):
+            if self._covers_maximum(walk, pieces[0].rel, element, at, greatest, of, domain):
                 walk.context.used("attained maximum")
                 return True
         return False
 
-    def _covers_maximum(self, counted: Rel, element: Atom, at: Rel, greatest: Atom, of: Rel, domain: Dom) -> bool:
+    def _covers_maximum(
+        self, walk: Walk, counted: Rel, element: Atom, at: Rel, greatest: Atom, of: Rel, domain: Dom
+    ) -> bool:
         """Whether every point counts all elements that the one maximum it compares with is taken over."""
         store = self._store
         definition = self._context.definition_of(greatest)
@@ -121,7 +127,20 @@ class Signs:
         if not store.set_subset(store.range(maximum), store.domain(over)):
             return False
         wanted = store.pair(store.compose(maximum, over), maximum)
-        return store.subset(wanted, store.compose(counted, store.pair(at, of)))
+        if not store.subset(wanted, store.compose(counted, store.pair(at, of))):
+            return False
+        return self._is_number(walk, element, store.compose(maximum, over))
+
+    def _is_number(self, walk: Walk, atom: Atom, rel: Rel) -> bool:
+        """Whether a term is not NaN wherever it is read: an infinite constant, too, is equal to itself."""
+        if atom.kind is AtomKind.CONSTANT and not atom.arity:
+            value: Any = atom.data[1] if isinstance(atom.data, tuple) else atom.data
+            return isinstance(value, (int, float)) and not math.isnan(value)
+        definition = self._context.definition_of(atom)
+        if definition is not None and definition.monoid is None:
+            reads = [(piece.atom, self._store.compose(rel, piece.rel)) for piece in definition.pieces]
+            return all(self._is_number(walk, *read) for read in reads if not self._store.empty(read[1]))
+        return self._is_real(walk, atom, rel)
 
 
 def is_positive_number(atom: Atom) -> bool:
