@@ -124,3 +124,28 @@ def test_the_greatest_numbers_of_64_bits_are_numbers() -> None:
     unsigned = Tensor((4,), "ui64")
     body = f"%c = stablehlo.constant dense<9007199254741117> : {unsigned} %out = stablehlo.minimum %a0, %c : {unsigned}"
     assert proved(program(body, [unsigned], unsigned, 1), program(body, [unsigned], unsigned, 2))
+
+
+_QUOTIENTS = """%d = stablehlo.divide %a, %x : {t} %e = stablehlo.exponential %a : {t}
+  %q = stablehlo.divide %e, %x : {t} %s = stablehlo.add %a, %e : {t} %k = stablehlo.divide %s, %x : {t}
+  %u = stablehlo.add %d, %q : {t} %m = stablehlo.multiply %d, %x : {t} %r = stablehlo.add %m, %e : {t}
+  %j = stablehlo.multiply %u, %k : {t} %h = stablehlo.add %j, %r : {t}"""
+
+
+@pytest.mark.parametrize(("one", "other"), [("%k", "%u"), ("%s", "%r")], ids=["no numbers both", "a number and none"])
+@pytest.mark.parametrize("chosen", [True, False])
+def test_what_a_choice_may_leave_out_is_not_tested_in_the_place_of_a_number(one: str, other: str, chosen: bool) -> None:
+    """(a + e) / x > z is a / x + e / x > z, and a + e > z is a / x · x + e > z, where x is not 0."""
+    t, test = "tensor<4xf32>", "tensor<4xi1>"
+    shared = f"{_QUOTIENTS.format(t=t)} %z = stablehlo.tanh %a : {t}"
+    shared += f" %c = stablehlo.select %p, %h, %a : {test}, {t}" if chosen else f" %c = stablehlo.add %h, %a : {t}"
+    numbers = " ".join(
+        f"%{name} = stablehlo.compare GT, {value}, %z : ({t}, {t}) -> {test} "
+        f"%{name}n = stablehlo.convert %{name} : ({test}) -> {t}"
+        for name, value in (("f", one), ("g", other))
+    )
+    before = f"{shared} return %c : {t}"
+    after = f"{shared} {numbers} %n = stablehlo.subtract %fn, %gn : {t} %o = stablehlo.add %c, %n : {t} return %o : {t}"
+    arguments = [*ROWS, ("p", "4xi1", "")]
+    found = theory_of(module(arguments, "4xf32", before), module(arguments, "4xf32", after), Theory.REAL)
+    assert found is (None if chosen else Theory.REAL)

@@ -84,9 +84,11 @@ def met(walk: Walk, piece: Piece, theories: list[Theory]) -> list[Piece]:
     real = meeting.theory is Theory.REAL
     if real and context.reals is not None and not context.reals.covers_read(walk, atom, piece.rel):
         return [piece]
-    theories.append(meeting.theory)
     store = walk.store
     rels = [(other, piece.rel if match is None else store.compose(piece.rel, match)) for other, match in meeting.parts]
+    if real and context.reals is not None and not all(context.reals.may_stand(walk, *read) for read in rels):
+        return [piece]  # what is tested of the one is not what is tested of the other
+    theories.append(meeting.theory)
     return [Piece(other, rel, piece.coefficient) for other, rel in rels if not store.empty(rel)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..ops.elementwise import TOTAL_OVER_REALS
 from ..relation.store import Rel
@@ -42,10 +42,13 @@ def stand_in(atom: Atom) -> int:
     return 0 if atom.kind in (AtomKind.CONSTANT, AtomKind.INTEGER) else atom.number
 
 
-def not_total(atoms: Iterable[Atom], stands_for: Mapping[int, Sequence[Atom]]) -> dict[int, Atom]:
+def not_total(
+    atoms: Iterable[Atom], stands_for: Mapping[int, Sequence[Atom]], is_shown: Callable[[Atom], bool]
+) -> dict[int, Atom]:
     """Of these terms and those they are made of the ones that may be no real number for some parameters.
 
-    `stands_for` tells, by `stand_in`, instead of which terms another one that is equal to them was taken.
+    `stands_for` tells, by `stand_in`, instead of which terms another one that is equal to them was taken, `is_shown` of
+    an op that gives no real number for some real operands whether it gives one for its own, if these are real.
     """
     pending, seen = list(atoms), dict[int, Atom]()
     while pending:
@@ -57,6 +60,7 @@ def not_total(atoms: Iterable[Atom], stands_for: Mapping[int, Sequence[Atom]]) -
     found: dict[int, Atom] = {}
     for number, atom in sorted(seen.items()):
         below = any(operand.number in found for operand in atom.operands)
-        if below or (atom.kind is AtomKind.LIFT and not is_total(atom) and atom.dtype.is_float):
+        partial = atom.kind is AtomKind.LIFT and not is_total(atom) and atom.dtype.is_float
+        if below or (partial and not is_shown(atom)):
             found[number] = atom
     return found

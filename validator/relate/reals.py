@@ -15,6 +15,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..ops.elementwise import OF_POSITIVE
@@ -178,8 +179,10 @@ class Reals:
                 return [Piece(base, first.rel)], None
         pieces: list[Piece] = []
         for known in self._terms.get((deep, dtype, form.key), ()):
+            if known.atom is atom or (known.atom.number in self._shielded and not walk.is_original):
+                continue
             match, good = matched(walk, form, known)
-            if match is None or store.set_empty(good) or known.atom is atom:
+            if match is None or store.set_empty(good):
                 continue
             pieces.append(Piece(known.atom, match))
             rest = store.set_minus(form.domain, good)
@@ -364,12 +367,12 @@ class Reals:
         """The original is gone through and has these results."""
         self._results = list(results)
 
-    def _limit(self) -> None:
+    def _limit(self, walk: Walk) -> None:
         """Tell where the original needs what it leaves out elsewhere."""
         # of what a loop carries, its initial values or those at the end of a trip may be all that nothing depends on
         carried = [value for loop, _ in self._context.loops for value in (*loop.initial, *loop.body)]
         self._left_out += [piece.atom for value in carried for piece in value.pieces]
-        left_out = not_total(self._left_out, self._stands_for)
+        left_out = not_total(self._left_out, self._stands_for, partial(self._is_shown, walk))
         if not left_out:
             return
         store = self._store
@@ -390,8 +393,8 @@ class Reals:
         if self._sealed or walk.is_original:
             return
         self._sealed = True
-        self._shielded.update(not_total(self._uncertain, self._stands_for))
-        self._limit()
+        self._shielded.update(not_total(self._uncertain, self._stands_for, partial(self._is_shown, walk)))
+        self._limit(walk)
         for atom, indices in self._divisions:
             if atom.number in self._shielded:
                 continue
@@ -442,6 +445,10 @@ class Reals:
         """The same of a term at the points of one program, once the original is gone through."""
         self._seal(walk)
         return self.covers(atom, rel)
+
+    def may_stand(self, walk: Walk, atom: Atom, rel: Rel) -> bool:
+        """Whether a term of the original may be put in the place of a real number at these indices: it is one there."""
+        return walk.is_original or (atom.number not in self._shielded and self.covers(atom, rel))
 
     def is_real(self, walk: Walk, atom: Atom, rel: Rel | None = None) -> bool:
         """Whether the term is a real number wherever it is read."""
