@@ -246,3 +246,16 @@ def test_a_maximum_that_is_not_a_number_is_attained_nowhere(element: str, proved
       %o = stablehlo.divide %f, %count : {t} return %o : {t}"""
     before = module(ROWS, "4xf32", f"%o = stablehlo.exponential %a : {t} return %o : {t}")
     assert theory_of(before, module(ROWS, "4xf32", after), Theory.REAL) is (Theory.REAL if proved else None)
+
+
+@pytest.mark.parametrize(("condition", "divides"), [("true", False), ("false", True)])
+def test_a_branch_that_a_constant_leaves_out_divides_by_nothing(condition: str, divides: bool) -> None:
+    t = "tensor<4xf32>"
+    shared = f"""{QUOTIENT} %q = stablehlo.constant dense<{condition}> : tensor<i1>
+      %r = "stablehlo.if"(%q) ({{ stablehlo.return %a : {t} }}, {{ stablehlo.return %d : {t} }}) : (tensor<i1>) -> {t}
+      %e = stablehlo.exponential %a : {t}"""
+    before = f"{shared} %o = stablehlo.add %r, %e : {t} return %o : {t}"
+    after = f"""{shared} %f = stablehlo.multiply %e, %x : {t} %g = stablehlo.divide %f, %x : {t}
+      %o = stablehlo.add %r, %g : {t} return %o : {t}"""
+    found = theory_of(module(ROWS, "4xf32", before), module(ROWS, "4xf32", after), Theory.REAL)
+    assert found is (Theory.REAL if divides else None)

@@ -33,6 +33,8 @@ def relate_branches(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     branches = [engine.branch(op, number) for number in range(len(op.regions))]
     chosen = _always_chosen(engine, op, index)
     if chosen is not None:
+        for branch in branches[:chosen] + branches[chosen + 1 :]:
+            engine.leaves_out(branch)
         engine.used("branch selection")
         return branches[chosen]
     results: list[Any] = []
