@@ -19,7 +19,7 @@ from ..read.ir import DType
 from ..relation.build import names
 from ..relation.store import Dom, Rel, RelationLimitError
 from .algebra import Algebra
-from .atoms import Atom, AtomKind, reads_of
+from .atoms import Atom, AtomKind, name_of, reads_of
 from .chains import Chains, family_of, is_scalar_of
 from .spaces import Spaces
 
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 MAX_QUESTIONS = 200
 """Terms asked about in one validation; a program that needs more has another problem than algebra."""
+
+_REGROUPED = frozenset(f"stablehlo.{name}" for name in ("add", "subtract", "multiply", "divide"))
+"""Ops of two operands that the e-graph brings into one form however they are nested."""
 
 MAX_LEAVES = 16
 """Atoms by which two expressions without a common operand are laid over each other."""
@@ -212,8 +215,9 @@ class Bridge:
         store, match = walk.store, None
         if atom.rels and other.rels:
             match = _through(walk, _read(atom), _read(other))
-        if match is None:
-            # (a + b) + c and a + (b + c) have no operand in common, nor have a − b and −(b − a)
+        if match is None and (not atom.dtype.is_integer or {name_of(atom), name_of(other)} <= _REGROUPED):
+            # (a + b) + c and a + (b + c) have no operand in common, nor have a − b and −(b − a); what devices do with
+            # integers are offsets into their shards, mostly, which are none of the original's
             match = _through(walk, *(self._places(walk, each) for each in (atom, other)))
         if match is None or store.empty(match):
             return []
