@@ -259,3 +259,21 @@ def test_a_branch_that_a_constant_leaves_out_divides_by_nothing(condition: str, 
       %o = stablehlo.add %r, %g : {t} return %o : {t}"""
     found = theory_of(module(ROWS, "4xf32", before), module(ROWS, "4xf32", after), Theory.REAL)
     assert found is (Theory.REAL if divides else None)
+
+
+def test_quotients_of_a_table_that_is_cut_between_devices_are_written_out() -> None:
+    """exp(log(c / s)) is c / s only where that is positive, and to find out ends in no error."""
+    t = "tensor<3xf32>"
+    shared = f"""%v = stablehlo.select %p, %x, %a : tensor<3xi1>, {t} %s = stablehlo.add %a, %v : {t}
+      %c = stablehlo.constant dense<[0.0, 1.0, 1.0, 2.0, 1.0, 2.0]> : tensor<6xf32>
+      %n = stablehlo.partition_id : tensor<ui32> %i = stablehlo.convert %n : (tensor<ui32>) -> tensor<i32>
+      %three = stablehlo.constant dense<3> : tensor<i32> %j = stablehlo.multiply %i, %three : tensor<i32>
+      %k = stablehlo.dynamic_slice %c, %j, sizes = [3] : (tensor<6xf32>, tensor<i32>) -> {t}
+      %d = stablehlo.divide %k, %s : {t}"""
+    end = f"""%m = stablehlo.multiply %v, %s : {t} %w = stablehlo.add %m, %v : {t} %o = stablehlo.add %w, {{}} : {t}
+      return %o : {t}"""
+    arguments = [("a", "3xf32", ""), ("x", "3xf32", ""), ("p", "3xi1", "")]
+    before = module(arguments, "3xf32", f"{shared} {end.format('%d')}")
+    cancelled = f"%log = stablehlo.log %d : {t} %e = stablehlo.exponential %log : {t}"
+    after = module(arguments, "3xf32", f"{shared} {cancelled} {end.format('%e')}")
+    assert theory_of(before, after, Theory.REAL) is None

@@ -433,6 +433,8 @@ class _Graph:
     def _written_out(self, atom: Atom, rel: Rel, space: Dom, wholly: bool) -> int | None:
         term, family = self.read(atom, rel, space), family_of(atom)
         reads = reads_of(atom)
+        if term is not None and self.terms.type_of(term) != self._type(atom.dtype, space.number):
+            return None  # the same points may be two sets to isl's plain comparison
         if term is None or atom.dtype.is_positive or not 0 < len(reads) <= len(_INTO):
             return term
         self._written += 1
