@@ -73,7 +73,7 @@ def evaluate_cholesky(machine: Machine, op: Op, operands: list[Any]) -> list[Any
     lower = bool(op.attributes.get("lower", False))
     dtype = op.operands[0].tensor.dtype
     factor, info = cholesky(machine.arithmetic, operands[0], dtype, lower)
-    if info.any() or (dtype.is_complex and _diagonal(operands[0]).imag.any()):
+    if info.any() or (dtype.is_complex and np.imag(_diagonal(operands[0])).any()):
         machine.undefined.add(f"'{op.name}' of a matrix that is not positive definite")
     return [factor]
 
