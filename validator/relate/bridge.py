@@ -433,6 +433,9 @@ class _Graph:
     def _written_out(self, atom: Atom, rel: Rel, space: Dom, wholly: bool) -> int | None:
         term, family = self.read(atom, rel, space), family_of(atom)
         reads = reads_of(atom)
+        type_ = self._type(atom.dtype, space.number)
+        if term is not None and self.terms.type_of(term) != type_:
+            return None  # the same points may be two sets to isl's plain comparison
         if term is None or atom.dtype.is_positive or not 0 < len(reads) <= len(_INTO):
             return term
         self._written += 1
@@ -454,9 +457,9 @@ class _Graph:
             if edge is None:
                 return term
             edges.append(edge)
-        applied = self.terms.apply(*_op_of(atom), edges, self._type(atom.dtype, space.number))
-        if self.terms.type_of(term) != self.terms.type_of(applied):
-            return None  # the same points may be two sets to isl's plain comparison
+        applied = self.terms.apply(*_op_of(atom), edges, type_)
+        if self.terms.type_of(applied) != type_:
+            return None
         self.terms.union(term, applied, _INTO[len(edges) - 1])
         return term
 
