@@ -207,22 +207,20 @@ def _pattern(text: str) -> str:
 
 
 def _count(text: str) -> int:
-    try:
-        count = int(text)
-    except ValueError:
-        count = 0
-    if count < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a positive whole number")
-    return count
+    return _number(text, 1, "a positive whole number")
 
 
 def _whole(text: str) -> int:
+    return _number(text, 0, "a whole number from 0 on")
+
+
+def _number(text: str, least: int, what: str) -> int:
     try:
         number = int(text)
     except ValueError:
-        number = -1
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 on")
+        number = least - 1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"'{text}' is not {what}")
     return number
 
 

@@ -67,3 +67,13 @@ def differs(before: Program, after: Program, rounds: int = 1) -> bool:
             if search.differ(inputs, number, time.monotonic() + 20) is not None:
                 return True
     return False
+
+
+def exchanged(name: str, of: str, channel: int, devices: int, type_: Tensor) -> str:
+    """What the other one of devices 0 and 1 has, or of 2 and 3."""
+    pairs = [[device, device ^ 1] for device in range(devices)]
+    return (
+        f'%{name} = "stablehlo.collective_permute"({of}) <{{source_target_pairs = dense<{pairs}> : '
+        f"tensor<{devices}x2xi64>, channel_handle = #stablehlo.channel_handle<handle = {channel}, type = 1>}}> : "
+        f"({type_}) -> {type_}\n"
+    )

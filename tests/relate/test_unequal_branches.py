@@ -12,26 +12,16 @@ from shardproof.validator.relate.decide import decide
 from shardproof.validator.report.verdict import Verdict
 from shardproof.validator.validate import validate_programs
 
-from .pairs import Tensor, program
+from .pairs import Tensor, exchanged, program
 
 PART = Tensor((2,), "f32")
 DEVICES = 4
 
 
-def _exchanged(name: str, of: str, channel: int) -> str:
-    """What the other one of devices 0 and 1 has, or of 2 and 3."""
-    pairs = [[device, device ^ 1] for device in range(DEVICES)]
-    return (
-        f'%{name} = "stablehlo.collective_permute"({of}) <{{source_target_pairs = dense<{pairs}> : '
-        f"tensor<{DEVICES}x2xi64>, channel_handle = #stablehlo.channel_handle<handle = {channel}, type = 1>}}> : "
-        f"({PART}) -> {PART}\n"
-    )
-
-
 def _pair(first: int) -> tuple[Program, Program]:
     """The `first` devices square a value and the others double it, and the same with an exchange there and back."""
     programs = []
-    for inside in ("", _exchanged("t", "%a0", 1) + _exchanged("v", "%t", 2)):
+    for inside in ("", exchanged("t", "%a0", 1, DEVICES, PART) + exchanged("v", "%t", 2, DEVICES, PART)):
         of = "%v" if inside else "%a0"
         body = (
             f"%p = stablehlo.partition_id : tensor<ui32>\n%n = stablehlo.constant dense<{first}> : tensor<ui32>\n"

@@ -18,7 +18,7 @@ from shardproof.validator.relate.decide import decide
 from shardproof.validator.report.verdict import Verdict
 from shardproof.validator.validate import validate_programs
 
-from .pairs import Tensor, differs, program, proved
+from .pairs import Tensor, differs, exchanged, program, proved
 
 PART = Tensor((2,), "f32")
 OWN = "%p = stablehlo.partition_id : tensor<ui32>\n%n = stablehlo.convert %p : (tensor<ui32>) -> tensor<i32>\n"
@@ -44,20 +44,10 @@ def _loop(source: str, trips: str, inside: str = "") -> str:
     )
 
 
-def _exchanged(name: str, of: str, channel: int, devices: int = 2) -> str:
-    """What the other one of devices 0 and 1 has, or of 2 and 3."""
-    pairs = [[device, device ^ 1] for device in range(devices)]
-    return (
-        f'%{name} = "stablehlo.collective_permute"({of}) <{{source_target_pairs = dense<{pairs}> : '
-        f"tensor<{devices}x2xi64>, channel_handle = #stablehlo.channel_handle<handle = {channel}, type = 1>}}> : "
-        f"({PART}) -> {PART}\n"
-    )
-
-
 def _pair(trips: str) -> tuple[Program, Program]:
     """The loop, and the loop on what the other device has."""
     plain = _loop("%a0", trips) + f"%out = stablehlo.reshape %w#1 : ({PART}) -> {PART}\n"
-    moved = _exchanged("s", "%a0", 1) + _loop("%s", trips) + _exchanged("out", "%w#1", 2)
+    moved = exchanged("s", "%a0", 1, 2, PART) + _loop("%s", trips) + exchanged("out", "%w#1", 2, 2, PART)
     return program(plain, [PART], PART, 2), program(moved, [PART], PART, 2)
 
 
@@ -91,7 +81,7 @@ def _inside(trips: str, devices: int = 4) -> tuple[Program, Program]:
     """The loop, and one whose devices exchange the value inside, there and back."""
     types = [PART], PART, devices
     last = f"%out = stablehlo.reshape %w#1 : ({PART}) -> {PART}\n"
-    there_and_back = _exchanged("t", "%x", 1, devices) + _exchanged("v", "%t", 2, devices)
+    there_and_back = exchanged("t", "%x", 1, devices, PART) + exchanged("v", "%t", 2, devices, PART)
     plain, moved = (_loop("%a0", trips, inside) + last for inside in ("", there_and_back))
     return program(plain, *types), program(moved, *types)
 

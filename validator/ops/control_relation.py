@@ -113,6 +113,8 @@ def _partner(engine: Engine, op: Op, domain: Any) -> Rel | None:
 
     None where there is nothing to ask of a scalar with that domain: it is the same on all devices, or none are joined.
     """
+    if not domain.arity:
+        return None
     tables = [
         inner.attributes[name].table
         for root in op.regions
@@ -126,7 +128,7 @@ def _partner(engine: Engine, op: Op, domain: Any) -> Rel | None:
         for table in filter(np.size, tables):
             np.minimum.at(least, table, least[table].min(axis=1, keepdims=True))
         least = least[least]
-    if not domain.arity or np.array_equal(least, np.arange(len(least))):
+    if np.array_equal(least, np.arange(len(least))):
         return None
     return engine.builder.devices_related(least) or _first_device(engine, domain)
 

@@ -7,6 +7,7 @@ reassociated; exact for integers and for what may be combined in any order. Of o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..ops.monoid import Monoid, combination
@@ -26,16 +27,23 @@ def split(walk: Walk, value: Val) -> Val | None:
     pieces: list[Piece] = []
     for piece in value.pieces:
         pieces += _parts(walk, piece, monoid) or (piece,)
+    apart = taken_apart(walk, value, monoid, pieces, value.levels)
+    if apart is not None:
+        walk.context.used("splitting")
+    return apart
+
+
+def taken_apart(walk: Walk, value: Val, monoid: Monoid, pieces: Sequence[Piece], levels: int) -> Val | None:
+    """The sum as these pieces, sums of at most `levels` steps themselves; None where they are its own or cancel."""
     if len(pieces) == len(value.pieces) and all(new is old for new, old in zip(pieces, value.pieces, strict=True)):
         return None
     walk.limit_pieces(len(pieces))
-    exact = monoid.reorders_exactly(value.type.dtype)
-    theory = value.theory if exact else strongest([value.theory, Theory.REASSOCIATED])
     merged = walk.merged(pieces, monoid, value.type.dtype)
     if merged is None:
         return None
-    walk.context.used("splitting")
-    return Val(value.type, merged, value.domain, monoid, value.levels + 1, theory)
+    exact = monoid.reorders_exactly(value.type.dtype)
+    theory = value.theory if exact else strongest([value.theory, Theory.REASSOCIATED])
+    return Val(value.type, merged, value.domain, monoid, levels + 1, theory)
 
 
 def _parts(walk: Walk, piece: Piece, monoid: Monoid) -> list[Piece] | None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..ops.record import Theory
-from .value import Piece, Val, strongest
+from .splitting import taken_apart
+from .value import Piece, Val
 
 if TYPE_CHECKING:
     from .walk import Walk
@@ -40,13 +40,7 @@ def unfolded(walk: Walk, value: Val) -> Val | None:
                 return None
             rel = walk.store.compose(piece.rel, part.rel)
             pieces.append(Piece(part.atom, rel, piece.coefficient * part.coefficient))
-    if len(pieces) == len(value.pieces) and all(new is old for new, old in zip(pieces, value.pieces, strict=True)):
-        return None
-    walk.limit_pieces(len(pieces))
-    merged = walk.merged(pieces, monoid, value.type.dtype)
-    if merged is None:
-        return None
-    walk.context.used("unfolding")
-    exact = monoid.reorders_exactly(value.type.dtype)
-    theory = value.theory if exact else strongest([value.theory, Theory.REASSOCIATED])
-    return Val(value.type, merged, value.domain, monoid, levels + 1, theory)
+    apart = taken_apart(walk, value, monoid, pieces, levels)
+    if apart is not None:
+        walk.context.used("unfolding")
+    return apart
