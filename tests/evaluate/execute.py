@@ -1,8 +1,10 @@
-"""Runs HLO text on XLA's CPU back end: `python execute.py FILE`, in a process of its own.
+"""Runs programs on XLA's CPU back end: `python execute.py FILE`, in a process of its own.
 
-FILE holds a pickled list of (HLO text, number of replicas, inputs [replicas, *shape]); it is overwritten by the list of
-results [replicas, *shape]. A partitioned module is run as that many replicas, which XLA accepts where it does not
-accept it as partitions: groups become lists of replicas, channels go, and partition-id reads replica-id.
+FILE holds a pickled list of (text, replicas, partitions, inputs [devices, *shape]); it is overwritten by the list of
+results [devices, *shape]. HLO text with partitions is to be run as that many replicas, which XLA accepts where it does
+not accept it as partitions: groups become lists of replicas, channels go, and partition-id reads replica-id. StableHLO
+runs on a grid of replicas and partitions. Whatever has partitions is marked as manual in it: XLA's partitioner then
+leaves it as it is.
 """
 
 import importlib
@@ -62,25 +64,30 @@ def as_replicas(text: str) -> str:
     return "\n".join(lines)
 
 
-def _run(text: str, replicas: int, inputs: list[np.ndarray]) -> list[np.ndarray]:
+def _run(text: str, replicas: int, partitions: int, inputs: list[np.ndarray]) -> list[np.ndarray]:
     import jax
 
     from shardproof.validator import compat
 
     jaxlib: Any = importlib.import_module("jaxlib._jax")
-    stablehlo = compat.hlo_to_stablehlo(compat.hlo_text_to_proto(as_replicas(text)))
-    devices = jax.devices()[:replicas]
+    if text.startswith("HloModule"):
+        code = compat.hlo_to_stablehlo(compat.hlo_text_to_proto(as_replicas(text)))
+    else:
+        code = compat.bytecode_of(compat.parse_module(text, compat.new_context()))
+    devices = jax.devices()[: replicas * partitions]
     options = jaxlib.CompileOptions()
-    options.num_replicas = replicas
-    options.device_assignment = jaxlib.DeviceAssignment.create(np.arange(replicas).reshape(replicas, 1))
-    executable = devices[0].client.compile_and_load(stablehlo, jaxlib.DeviceList(tuple(devices)), options)
-    mesh = jax.sharding.Mesh(np.array(devices), ("replica",))
-    spread = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("replica"))
+    for part in (options, options.executable_build_options):
+        part.num_replicas, part.num_partitions = replicas, partitions
+        part.device_assignment = jaxlib.DeviceAssignment.create(np.arange(len(devices)).reshape(replicas, partitions))
+    options.executable_build_options.use_spmd_partitioning = True
+    executable = devices[0].client.compile_and_load(code, jaxlib.DeviceList(tuple(devices)), options)
+    mesh = jax.sharding.Mesh(np.array(devices), ("device",))
+    spread = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("device"))
     arguments = []
     for array in inputs:
         # One array a device, without the leading axis that stands for the devices.
         parts = [jax.device_put(array[d], device) for d, device in enumerate(devices)]
-        shape = (replicas * array.shape[1], *array.shape[2:]) if array.ndim > 1 else array.shape[1:]
+        shape = (len(devices) * array.shape[1], *array.shape[2:]) if array.ndim > 1 else array.shape[1:]
         placed = spread if array.ndim > 1 else jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
         arguments.append(jax.make_array_from_single_device_arrays(shape, placed, parts))
     results = executable.execute_sharded(arguments).disassemble_into_single_device_arrays()

@@ -44,9 +44,9 @@ def compare_with_xla(names: list[str], folder: Path) -> None:
         inputs = draw(layouts.logical, Profile.GENERIC, rng, (4,))
         whole, local = layouts.to_before(inputs), layouts.to_after(inputs, rng)
         mine.append(Machine(1, Native()).run(before, whole))
-        jobs.append(((_CORPUS / name / "before.hlo.txt").read_text(), 1, whole))
+        jobs.append(((_CORPUS / name / "before.hlo.txt").read_text(), 1, 1, whole))
         mine.append(Machine(after, Native()).run(after, local))
-        jobs.append(((_CORPUS / name / "after.hlo.txt").read_text(), after.num_devices, local))
+        jobs.append(((_CORPUS / name / "after.hlo.txt").read_text(), after.num_devices, 1, local))
     path = folder / "jobs.pickle"
     path.write_bytes(pickle.dumps(jobs))
     subprocess.run([sys.executable, Path(__file__).parent / "execute.py", path], check=True)

@@ -94,7 +94,7 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> list[list[np.ndarray]]:
     """What XLA computes, for all cases in one process."""
     path = tmp_path_factory.mktemp("grid") / "jobs.pickle"
     path.write_bytes(pickle.dumps([(case.text, case.replicas, case.partitions, case.inputs) for case in CASES]))
-    subprocess.run([sys.executable, Path(__file__).parent / "grid.py", path], check=True)
+    subprocess.run([sys.executable, Path(__file__).parent / "execute.py", path], check=True)
     return pickle.loads(path.read_bytes())
 
 
