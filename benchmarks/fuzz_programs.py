@@ -57,6 +57,9 @@ LIMIT = 300.0
 """Seconds for one program, on a machine that may be busy."""
 
 
+INTERNAL_ERROR = "internal error"
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """One program to try."""
@@ -297,7 +300,7 @@ def summary(rows: list[dict[str, Any]]) -> Iterator[str]:
     for (verdict, gap), count in gaps.most_common():
         yield f"{count:>5}  {verdict} {gap}"
     for row in rows:
-        if row["verdict"] in ("TIMEOUT", "ERROR"):
+        if row["verdict"] in ("TIMEOUT", "DIED"):
             yield f"{row['verdict']:<10} {row['number']} of seed {row['seed']}: {row['message']}"
 
 
@@ -322,14 +325,16 @@ def main(arguments: list[str] | None = None) -> int:
     tasks = (Task(n, kind, chosen.seed) for kind, n in cases if (n, kind, chosen.seed) not in done)
     rows += add_rows(chosen.results, run(attempt, tasks, limit=LIMIT), _lost)
     print("\n".join(summary(rows)))
-    return 1 if any(row["finding"] in ("false proof", "false alarm") for row in rows) else 0
+    return 1 if any(row["finding"] in ("false proof", "false alarm", INTERNAL_ERROR) for row in rows) else 0
 
 
 def _lost(task: Task, failure: Failure) -> dict[str, Any]:
     made = program(task)
-    row = _identity(task) | {"kind": made.kind, "finding": "", "text": made.text()}
+    row = _identity(task) | {"kind": made.kind, "text": made.text()}
+    # without details the process has died, which XLA's compiler may do
     return row | {
-        "verdict": "TIMEOUT" if failure.late else "ERROR",
+        "verdict": "TIMEOUT" if failure.late else "ERROR" if failure.details else "DIED",
+        "finding": INTERNAL_ERROR if failure.details else "",
         "message": f"{failure.reason} {failure.details[-1500:]}",
     }
 

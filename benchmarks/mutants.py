@@ -4,7 +4,8 @@
 
 Each mutant is one JSON line of the file; a run that finds the file goes on where it ended. A mutant that is PROVED
 although the evaluator finds a difference is a fault of the prover, and the run then exits with 1. So does one whose
-precision was lowered (K27) and that is proved without ignoring rounding, and a benign one that is REFUTED.
+precision was lowered (K27) and that is proved without ignoring rounding, a benign one that is REFUTED, and one on which
+the prover fails.
 """
 
 from __future__ import annotations
@@ -277,6 +278,9 @@ def main(arguments: list[str] | None = None) -> int:
         if one.wrongly_refuted:
             wrong.append(one)
             print(f"wrongly refuted: {one.pair}: {one.operator} at {one.site}: {one.change}")
+        if one.verdict == "ERROR":
+            wrong.append(one)
+            print(f"ended in an error: {one.pair}: {one.operator} at {one.site}: {one.change}: {one.message}")
         if one.missed:
             print(f"benign, {one.verdict}: {one.pair}: {one.operator} at {one.site}: {one.change}; {one.frontier}")
     return 1 if wrong else 0

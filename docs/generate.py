@@ -196,7 +196,8 @@ def ops_page() -> str:
         "# Ops\n",
         "Every op that is modelled. *proved* tells whether the prover relates it; one that is only evaluated makes\n"
         "a verdict UNSUPPORTED, as does every op that is not listed and every attribute that is neither modelled\n"
-        "nor known to be without meaning. [extending.md](extending.md) tells how to add one.\n",
+        "nor known to be without meaning. Calls are read as what they call, and tuples as their elements.\n"
+        "[extending.md](extending.md) tells how to add an op.\n",
     ]
     for family in Family:
         records = sorted((r for r in RECORDS.values() if r.family is family), key=lambda record: record.name)

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.fuzz_programs import _finding, draw, judge
+from benchmarks.fuzz_programs import Task, _finding, _lost, draw, judge
 from benchmarks.random_programs import KINDS, RandomProgram
+from benchmarks.watched import Failure
 
 ROOT = Path(__file__).parents[2]
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
@@ -78,3 +79,17 @@ def test_a_run_is_taken_up_where_it_ended(tmp_path: Path):
     rows = [json.loads(line) for line in results.read_text().splitlines()]
     assert [row["number"] for row in rows] == [0, 1]
     assert fuzz("--cases", "2") == said
+
+
+@pytest.mark.parametrize(
+    ("failure", "verdict", "finding"),
+    [
+        (Failure("KeyError: 3", "Traceback"), "ERROR", "internal error"),
+        (Failure("the process running it ended with code -11"), "DIED", ""),
+        (Failure("not done in 60 s"), "TIMEOUT", ""),
+    ],
+)
+def test_an_exception_is_a_finding(failure: Failure, verdict: str, finding: str):
+    """XLA may end the process, and time may run out; nothing of ours may fail."""
+    row = _lost(Task(0, "jit", 1), failure)
+    assert (row["verdict"], row["finding"]) == (verdict, finding)

@@ -29,7 +29,7 @@ from shardproof.validator.read.ir import DType, Program
 from shardproof.validator.relate.atoms import Atom, AtomKind
 from shardproof.validator.relate.context import Definition
 from shardproof.validator.relate.decide import Decision, decide
-from shardproof.validator.relate.value import Piece, TupleVal, Val
+from shardproof.validator.relate.value import Piece, Val
 from shardproof.validator.relate.walk import Walk
 
 from .points import TooManyPoints, enumerate_set
@@ -572,10 +572,6 @@ def _audited(
 
 
 def _guarded(auditor: Auditor, walk: Walk, where: str, value: Any, run: Any) -> None:
-    if isinstance(value, TupleVal):
-        for k, element in enumerate(value.elements):
-            _guarded(auditor, walk, f"{where}.{k}", element, run[k])
-        return
     if not isinstance(value, Val):
         return
     try:

@@ -28,16 +28,12 @@ Evaluation = Generator[RegionCall, list[Any], list[Any]]
 
 
 def select_lanes(value: Any, lanes: np.ndarray) -> Any:
-    """The given lanes of a tensor, or of every tensor in a tuple; a token (None) has none."""
-    if isinstance(value, tuple):
-        return tuple(select_lanes(element, lanes) for element in value)
+    """The given lanes of a tensor; a token (None) has none."""
     return None if value is None else value[lanes]
 
 
 def merge_lanes(old: Any, new: Any, lanes: np.ndarray) -> Any:
     """`old` with the given lanes replaced by `new`."""
-    if isinstance(old, tuple):
-        return tuple(merge_lanes(*pair, lanes) for pair in zip(old, new, strict=True))
     if old is None:
         return None
     merged = np.array(old)

@@ -10,7 +10,7 @@ import numpy as np
 from ..evaluate.errors import UnsupportedOp
 from ..evaluate.layout import full_to_manual, manual_to_full
 from ..evaluate.regions import Evaluation, RegionCall, merge_lanes, run_elementwise, select_lanes
-from ..read.ir import Op, TensorType, TupleType, Type
+from ..read.ir import Op, TensorType, Type
 from ..read.shardings import Sharding, ShardingKind
 from .record import Family, OpRecord, family_record
 
@@ -91,8 +91,6 @@ def _branch(machine: Machine, op: Op, chosen: np.ndarray) -> Evaluation:
 
 def _blank(machine: Machine, type_: Type) -> Any:
     """A value of a type, to be overwritten in every lane."""
-    if isinstance(type_, TupleType):
-        return tuple(_blank(machine, element) for element in type_.elements)
     if isinstance(type_, TensorType):
         return np.zeros((machine.lanes, *type_.shape), machine.arithmetic.storage(type_.dtype))
     return None

@@ -121,14 +121,6 @@ def evaluate_create_token(machine: Machine, op: Op, operands: list[Any]) -> list
     return [None]
 
 
-def evaluate_tuple(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
-    return [tuple(operands)]
-
-
-def evaluate_get_tuple_element(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
-    return [operands[0][int(op.attributes["index"])]]
-
-
 _record = partial(family_record, Family.MOVEMENT)
 
 RECORDS: tuple[OpRecord, ...] = (
@@ -173,6 +165,4 @@ RECORDS: tuple[OpRecord, ...] = (
     _record("stablehlo.optimization_barrier", "the operands, kept from being moved across", evaluate_identity),
     _record("stablehlo.after_all", "a token that follows its operands", evaluate_create_token),
     _record("stablehlo.create_token", "a new token", evaluate_create_token),
-    _record("stablehlo.tuple", "a tuple of the operands", evaluate_tuple),
-    _record("stablehlo.get_tuple_element", "one element of a tuple", evaluate_get_tuple_element, "index"),
 )

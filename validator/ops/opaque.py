@@ -11,7 +11,7 @@ from ..evaluate.errors import UnsupportedOp
 from ..evaluate.layout import full_to_manual, manual_to_full
 from ..evaluate.linear_algebra import cholesky, triangular_solve
 from ..evaluate.sorting import top_k_rows
-from ..read.ir import Op, TensorType, TupleType
+from ..read.ir import Op, TensorType
 from ..read.shardings import Sharding, ShardingKind
 from .annotations import ANNOTATIONS
 from .movement import evaluate_identity
@@ -26,17 +26,15 @@ def evaluate_custom_call(machine: Machine, op: Op, operands: list[Any]) -> list[
     evaluate = TARGETS.get(target)
     if evaluate is None:
         raise UnsupportedOp(op.name, f"of target '{target}'")
-    only = op.results[0].type if len(op.results) == 1 else None
-    types = only.elements if isinstance(only, TupleType) else [result.type for result in op.results]
     try:
         results = evaluate(machine, op, operands)
-        for type_, result in zip(types, results, strict=True):
-            if isinstance(type_, TensorType) and result.shape[1:] != type_.shape:
-                raise ValueError(f"{result.shape[1:]} instead of {type_.shape}")
+        for value, result in zip(op.results, results, strict=True):
+            if isinstance(value.type, TensorType) and result.shape[1:] != value.type.shape:
+                raise ValueError(f"{result.shape[1:]} instead of {value.type.shape}")
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
         # nothing verifies calls: one of this target may have any operands, attributes and results
         raise UnsupportedOp(op.name, f"of target '{target}' in this form") from error
-    return [tuple(results)] if isinstance(only, TupleType) else results
+    return results
 
 
 def _manual_sharding(machine: Machine, op: Op, given: Sharding | None) -> Sharding:
@@ -109,8 +107,7 @@ def evaluate_handed_on(machine: Machine, op: Op, operands: list[Any]) -> list[An
 
 
 def evaluate_top_k(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
-    types = op.results[0].type.elements if isinstance(op.results[0].type, TupleType) else [op.results[0].type]
-    values = types[0]
+    values = op.results[0].type
     assert isinstance(values, TensorType) and values.rank
     results, _ = top_k_rows(machine.arithmetic, operands[0], op.operands[0].tensor.dtype, values.shape[-1])
     return results

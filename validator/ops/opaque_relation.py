@@ -8,12 +8,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..read.ir import Op, TensorType, TupleType
+from ..read.ir import Op, TensorType
 from ..relation.build import names
 from .engine import Engine, RowOperand
 from .keys import frozen, frozen_attributes
 from .manual_relation import enter, is_nested, leave
-from .values import TokenVal, TupleVal, is_tensor
+from .values import TokenVal, is_tensor
 
 
 class Contract(enum.Enum):
@@ -107,8 +107,6 @@ def relate_custom_call(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
         flat = _norm(engine, axis, tensors, types, key)
     else:
         flat = _rows(engine, tensors, types, key, _row_rank(contract, tensors))
-    if isinstance(op.results[0].type, TupleType):
-        return [TupleVal(tuple(flat))]
     return flat
 
 
@@ -132,11 +130,9 @@ def _told(op: Op) -> Hashable:
 
 
 def _flat_types(op: Op) -> list[TensorType] | None:
-    """The tensors a call returns, whether as results or as one tuple; None where it returns anything else."""
-    only = op.results[0].type if len(op.results) == 1 else None
-    elements: Sequence[object] = only.elements if isinstance(only, TupleType) else [r.type for r in op.results]
-    types = [element for element in elements if isinstance(element, TensorType)]
-    return types if types and len(types) == len(elements) else None
+    """The tensors a call returns; None where it returns nothing, or anything else."""
+    types = [result.type for result in op.results if isinstance(result.type, TensorType)]
+    return types if types and len(types) == len(op.results) else None
 
 
 def _row_rank(contract: Contract | RowContract | None, values: Sequence[Any]) -> int | None:
@@ -195,25 +191,12 @@ def _norm(engine: Engine, axis: int, values: Sequence[Any], types: Sequence[Tens
     return engine.rows((key, operand.type.shape[axis]), operands, batch, types, reads)
 
 
-def relate_tuple(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
-    return [TupleVal(tuple(values))]
-
-
-def relate_get_tuple_element(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
-    value = values[0]
-    if not isinstance(value, TupleVal):
-        return [engine.not_modelled(op.results[0].type, "a tuple of unknown content")]
-    return [value.elements[int(op.attributes["index"])]]
-
-
 def relate_token(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     return [TokenVal()]
 
 
 RELATIONS = {
     "stablehlo.custom_call": relate_custom_call,
-    "stablehlo.tuple": relate_tuple,
-    "stablehlo.get_tuple_element": relate_get_tuple_element,
     "stablehlo.after_all": relate_token,
     "stablehlo.create_token": relate_token,
 }

@@ -49,20 +49,13 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TupleVal:
-    """The elements of a tuple-typed value."""
-
-    elements: tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class TokenVal:
     """An ordering token; it has no content to relate."""
 
 
 def is_tensor(value: object) -> bool:
-    """Whether a value is neither a tuple nor a token."""
-    return not isinstance(value, (TupleVal, TokenVal))
+    """Whether a value is no token."""
+    return not isinstance(value, TokenVal)
 
 
 def gathered(store: Any, pieces: Iterable[Any], idempotent: bool = False) -> tuple[Any, ...]:

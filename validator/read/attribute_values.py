@@ -32,10 +32,10 @@ class AttributeReader:
 
     def __init__(self) -> None:
         self._values: dict[ir.Attribute, Any] = {}
-        self._types: dict[ir.Type, Type] = {}
-        self._interned: dict[Type, Type] = {}
+        self._types: dict[ir.Type, Type | TupleType] = {}
+        self._interned: dict[Type | TupleType, Type | TupleType] = {}
 
-    def type(self, type_: ir.Type) -> Type:
+    def type(self, type_: ir.Type) -> Type | TupleType:
         known = self._types.get(type_)
         if known is None:
             converted = self._convert_type(type_)
@@ -48,7 +48,7 @@ class AttributeReader:
             known = self._values[attribute] = self._convert(attribute)
         return known
 
-    def _convert_type(self, type_: ir.Type) -> Type:
+    def _convert_type(self, type_: ir.Type) -> Type | TupleType:
         if isinstance(type_, ir.RankedTensorType):
             if not type_.has_static_shape:
                 raise UnsupportedType(f"dynamic shape '{type_}' is not supported")
@@ -59,7 +59,11 @@ class AttributeReader:
                 raise UnsupportedType(f"element type of '{type_}' is not supported")
             return TensorType(tuple(type_.shape), dtype)
         if isinstance(type_, ir.TupleType):
-            return TupleType(tuple(self.type(type_.get_type(k)) for k in range(type_.num_types)))
+            elements = [self.type(type_.get_type(k)) for k in range(type_.num_types)]
+            flat = tuple(element for element in elements if not isinstance(element, TupleType))
+            if len(flat) < len(elements):
+                raise UnsupportedType("a tuple inside a tuple is not supported")
+            return TupleType(flat)
         text = str(type_)
         if text in ("!stablehlo.token", "!mhlo.token"):
             return TokenType()

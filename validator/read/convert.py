@@ -17,7 +17,7 @@ from .converted import Converted, PendingGroups
 from .errors import ReadError, ReadErrorKind
 from .expansions import Expansions
 from .groups import group_mode, mesh_groups
-from .ir import Location, Op, Parameter, Region, Result, TensorType, TupleType, Type, Value
+from .ir import Location, Op, Parameter, Region, Result, TensorType, TokenType, TupleType, Value
 from .locations import LocationReader
 from .manual_calls import ManualCalls, NotAManualCall
 from .manual_forms import LEAVE, MESHES, is_body, named_meshes
@@ -51,7 +51,9 @@ def _attributes(op: ir.Operation) -> Any:
 
 _ANY_ACCURACY = "#stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<DEFAULT>>"
 """What an operation asks for that says nothing of how accurate it has to be."""
-_WHOLE_TUPLE = Value(-1, TupleType(()), "%tuple")
+
+_WHOLE_TUPLE = Value(-1, TokenType(), "%tuple")
+"""Stands for every tuple: programs hold their elements alone."""
 
 Work = Generator["Work", None, None]
 
@@ -155,6 +157,9 @@ class Converter:
                 continue
             if parts:
                 self._check_use(op, name, operands)
+            if name == "stablehlo.tuple":
+                self._bundle(op.results[0], operands)
+                continue
             if name in _RETURNS:
                 returned.extend(operands)
                 terminated = True
@@ -177,8 +182,12 @@ class Converter:
             try:
                 for result in op.results:
                     type_ = types(result.type)
-                    if type_.__class__ is TupleType:
-                        self._bundle(result, type_, results)
+                    if isinstance(type_, TupleType):
+                        first = self._next
+                        self._next += len(type_.elements)
+                        leaves = [Value(first + k, each, f"%{first + k}") for k, each in enumerate(type_.elements)]
+                        self._bundle(result, tuple(leaves))
+                        results.extend(leaves)
                         continue
                     number = self._next
                     self._next = number + 1
@@ -210,18 +219,11 @@ class Converter:
         if not terminated:
             raise ReadError(ReadErrorKind.UNSUPPORTED, self._source, "a block without a return is not supported")
 
-    def _bundle(self, result: ir.Value, type_: Type, results: list[Value]) -> None:
-        """A tuple result: one value for each leaf instead."""
-        if isinstance(type_, TupleType) and not any(isinstance(element, TupleType) for element in type_.elements):
-            first = self._next
-            self._next += len(type_.elements)
-            leaves = [Value(first + k, element, f"%{first + k}") for k, element in enumerate(type_.elements)]
-            results.extend(leaves)
-            self._bundles[result] = tuple(leaves)
-            # What takes the tuple as a whole finds this value, and `_unpack` refuses it.
-            self._values[result] = _WHOLE_TUPLE
-        else:
-            raise UnsupportedType("a tuple inside a tuple is not supported")
+    def _bundle(self, result: ir.Value, leaves: tuple[Value, ...]) -> None:
+        """A tuple: its elements in its place."""
+        self._bundles[result] = leaves
+        # What takes the tuple as a whole finds this value, and `_unpack` refuses it.
+        self._values[result] = _WHOLE_TUPLE
 
     def _unpack(self, op: ir.Operation, name: str, operands: tuple[Value, ...]) -> bool:
         """Whether an operation only takes a tuple apart, so that its result is one of the leaves."""
@@ -304,6 +306,9 @@ class Converter:
             type_ = self._attributes.type(value.type)
         except UnsupportedType as error:
             raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), str(error)) from None
+        if isinstance(type_, TupleType):
+            text = f"a tuple as an argument is not supported: {type_}"
+            raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), text)
         defined = Value(self._next, type_, f"%{self._next}")
         self._next += 1
         self._values[value] = defined

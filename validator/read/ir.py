@@ -146,7 +146,7 @@ class TokenType:
 
 @dataclass(frozen=True, slots=True)
 class TupleType:
-    """A tuple, which only custom calls and their projections still have after conversion to StableHLO."""
+    """A tuple, which no value of a program has: readers put its elements in its place."""
 
     elements: tuple[Type, ...]
 
@@ -154,7 +154,7 @@ class TupleType:
         return f"({', '.join(map(str, self.elements))})"
 
 
-Type = TensorType | TokenType | TupleType
+Type = TensorType | TokenType
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..ops.record import strongest
-from ..ops.values import Piece, TokenVal, TupleVal, Value
+from ..ops.values import Piece, TokenVal, Value
 from .atoms import AtomKind
 
-__all__ = ["AnyVal", "Piece", "TokenVal", "TupleVal", "Val", "strongest"]
+__all__ = ["AnyVal", "Piece", "TokenVal", "Val", "strongest"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,4 +39,4 @@ class Val(Value):
         return any(piece.atom.kind is AtomKind.GUARD for piece in self.pieces)
 
 
-AnyVal = Val | TupleVal | TokenVal
+AnyVal = Val | TokenVal

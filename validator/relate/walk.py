@@ -25,7 +25,7 @@ from ..ops.monoid import Monoid
 from ..ops.record import OpRecord
 from ..ops.registry import RECORDS
 from ..ops.values import gathered
-from ..read.ir import DType, Op, Program, Region, TensorType, TokenType, TupleType, Type
+from ..read.ir import DType, Op, Program, Region, TensorType, TokenType, Type
 from ..read.shardings import Sharding
 from ..relation.build import Builder, constant, names
 from ..relation.mesh import Mesh
@@ -37,7 +37,7 @@ from .fold import complete_part, resolve
 from .lift import met
 from .names import name_value
 from .trace import Trace
-from .value import AnyVal, Piece, TokenVal, TupleVal, Val, strongest
+from .value import AnyVal, Piece, TokenVal, Val, strongest
 
 MAX_PIECES = 96
 """A value of more pieces than this is given a name (or up): pieces multiply from op to op."""
@@ -270,8 +270,6 @@ class Walk(Prover):
         """Stands for a result of a construct that the prover does not model: UNSUPPORTED if anything depends on it."""
         if isinstance(type_, TokenType):
             return TokenVal()
-        if isinstance(type_, TupleType):
-            return TupleVal(tuple(self.not_modelled(element, construct) for element in type_.elements))
         value = self.unrelated(type_, construct)
         self.unsupported[value.pieces[0].atom.number] = construct
         return value

@@ -71,6 +71,14 @@ def _scan_rows(a):
     return lax.scan(lambda c, r: (c + r, c * r), a[0], a)
 
 
+def _twice(row: jax.Array) -> jax.Array:
+    return row * 2 + 1
+
+
+def _gram(a: jax.Array) -> jax.Array:
+    return a.T @ a + 12 * jnp.eye(a.shape[1])
+
+
 def _power_iteration(a, v):
     return lax.fori_loop(0, 4, lambda _, u: (a @ u) / jnp.linalg.norm(a @ u), v)
 
@@ -134,6 +142,7 @@ ENTRIES: tuple[Entry, ...] = (
     entry("bf16_mean", lambda a: jnp.mean(a, 0), [((8, 16), _XY, "bfloat16")], P()),
     entry("half_softmax", jax.nn.softmax, [((8, 16), _XY, "float16")], _XY),
     entry("cholesky_batch", jnp.linalg.cholesky, [((8, 4, 4), P("x"))], P("x")),
+    entry("cholesky_of_rows", lambda a: jnp.linalg.cholesky(_gram(lax.map(_twice, a))), [((3, 4), P(None, "y"))], P()),
     entry("associative_scan", lambda a: lax.associative_scan(jnp.multiply, a), [((16, 4), P("y"))], P("y")),
     entry("polynomial", lambda a: jnp.polyval(jnp.arange(4.0), a), [((16, 8), _XY)], _XY),
     entry("clip_where", lambda a: jnp.where(a > 0.5, jnp.clip(a, -1, 1), a * 0.1), [((16, 8), _XY)], P("y", "x")),
