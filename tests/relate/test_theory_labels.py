@@ -245,6 +245,62 @@ def test_one_is_neutral_for_real_numbers(element: str, one: str, expected: Theor
     assert np.array_equal(left, right, equal_nan=True) is (expected is not None)
 
 
+EXTREMES = {
+    "f32": np.array([np.nan, np.inf, -0.0, 0.0, 1e-45], np.float32),
+    "bf16": np.array([np.nan, -np.inf, -0.0, 0.0, 3.0], ml_dtypes.bfloat16),
+    "f8E8M0FNU": np.array([np.nan, 1, 2, 0.5, 2.0**127], ml_dtypes.float8_e8m0fnu),
+    "i32": np.array([-(2**31), 2**31 - 1, -1, 0, 7], np.int32),
+    "ui8": np.array([255, 128, 1, 0, 7], np.uint8),
+}
+
+
+@pytest.mark.parametrize(
+    ("op", "element", "constant"),
+    [
+        *(("divide", element, "1" if "i" in element else "1.0") for element in EXTREMES),
+        ("subtract", "f32", "0.0"),
+        ("subtract", "bf16", "0.0"),
+        ("subtract", "i32", "0"),
+        *((shift, "i32", "0") for shift in ("shift_left", "shift_right_arithmetic", "shift_right_logical")),
+        ("shift_right_logical", "ui8", "0"),
+    ],
+)
+def test_what_leaves_the_first_operand_leaves_its_bits(op: str, element: str, constant: str) -> None:
+    kind = Tensor((5,), element)
+    c = f"%c = stablehlo.constant dense<{constant}> : {kind}"
+    applied = f"{c} %out = stablehlo.{op} %a0, %c : {kind}"
+    unchanged = f"%out = stablehlo.optimization_barrier %a0 : {kind}"
+    assert label(applied, unchanged, [kind], kind) is Theory.EXACT
+    left, right = (values(body, [kind], kind, EXTREMES[element]) for body in (applied, unchanged))
+    same = left.view(np.uint8) == right.view(np.uint8)
+    assert (same | np.isnan(right.astype(np.float64)).repeat(left.itemsize)).all()
+
+
+@pytest.mark.parametrize(
+    ("applied", "element"),
+    [
+        ("divide %c, %a0 : {0}", "f32"),
+        ("subtract %c, %a0 : {0}", "i32"),
+        ("shift_left %c, %a0 : {0}", "i32"),
+        ("divide %a0, %c : {0}", "complex<f32>"),
+    ],
+)
+def test_what_leaves_a_first_operand_leaves_no_second_one(applied: str, element: str) -> None:
+    kind = Tensor((5,), element)
+    constant = {"f32": "1.0", "i32": "0", "complex<f32>": "(1.0, 0.0)"}[element]
+    before = f"%c = stablehlo.constant dense<{constant}> : {kind} %out = stablehlo.{applied.format(kind)}"
+    assert label(before, f"%out = stablehlo.optimization_barrier %a0 : {kind}", [kind], kind) is None
+
+
+def test_a_negative_zero_taken_away_is_no_neutral_element() -> None:
+    """-0 - (-0) is 0."""
+    before = f"%c = stablehlo.constant dense<-0.0> : {F32} %out = stablehlo.subtract %a0, %c : {F32}"
+    unchanged = f"%out = stablehlo.optimization_barrier %a0 : {F32}"
+    assert label(before, unchanged, [F32], F32) is not Theory.EXACT
+    zero = values(before, [F32], F32, EXTREMES["f32"])[2]
+    assert zero == 0 and not np.signbit(zero)
+
+
 @pytest.mark.parametrize(("element", "proved"), [("f32", True), ("f8E8M0FNU", False)])
 @pytest.mark.parametrize("late", [False, True])
 def test_partial_sums_without_signs_are_not_negated(element: str, proved: bool, late: bool) -> None:

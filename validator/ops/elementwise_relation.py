@@ -22,6 +22,15 @@ from .shifted import unshifted
 from .values import Piece, without_constant
 
 COMMUTATIVE = frozenset(f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
+_NEUTRAL_SECOND = {
+    "stablehlo.divide": 1,
+    "stablehlo.subtract": 0,
+    "stablehlo.shift_left": 0,
+    "stablehlo.shift_right_arithmetic": 0,
+    "stablehlo.shift_right_logical": 0,
+}
+"""What leaves a first operand as it is: x − 0 is x where 0 is no −0, of x = −0 too."""
+
 _MIRRORED = {Comparison.GT: Comparison.LT, Comparison.GE: Comparison.LE}
 
 
@@ -37,12 +46,18 @@ def relate_elementwise(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
         values = [engine.settle(values[0])]
     if monoid is not None and any(value.monoid is monoid for value in values):
         return [_negated(engine, values[0]) if len(signs) == 1 else _combined(engine, op, values, monoid)]
-    commutative = op.name in COMMUTATIVE
-    # (∞ + 0i) · 1 is ∞ + NaN i
-    is_product = monoid is Monoid.MUL and not type_.dtype.is_complex
-    exact = monoid is not None and (monoid.reorders_exactly(type_.dtype) or is_product)
-    function = replace(_function(engine, op), neutral=monoid if exact and commutative else None)
-    return [_applied(engine, function, values, type_)]
+    return [_applied(engine, replace(_function(engine, op), neutral=_neutral(op.name, type_.dtype)), values, type_)]
+
+
+def _neutral(name: str, dtype: DType) -> tuple[int | float | None, ...]:
+    """The number at each place of an op that leaves what is at the other place as it is."""
+    if dtype.is_complex:
+        return ()  # (∞ + 0i) · 1 is ∞ + NaN i
+    if (second := _NEUTRAL_SECOND.get(name)) is not None:
+        return () if second == 0 and dtype.is_positive else (None, second)
+    monoid, _ = combination(name, dtype) or (None, ())
+    exact = monoid is not None and (monoid is Monoid.MUL or monoid.reorders_exactly(dtype))
+    return (monoid.neutral(dtype),) * 2 if exact and monoid is not None and name in COMMUTATIVE else ()
 
 
 def _applied(engine: Engine, function: Function, operands: Sequence[Any], type_: TensorType) -> Any:
@@ -89,29 +104,37 @@ def _partly_known(engine: Engine, function: Function, values: Sequence[Any], dom
 def _around_constants(engine: Engine, function: Function, values: Sequence[Any], domain: Dom) -> list[Any]:
     """The other operand, where one is the neutral element.
 
-    Lemma *neutral element*: max(x, −inf) = x, x · 1 = x and the like, exact for reducers that reorder exactly and for
-    products of real numbers.
+    Lemma *neutral element*: max(x, −inf) = x, x · 1 = x, x / 1 = x, x − 0 = x and the like, exact for reducers that
+    reorder exactly and for products, quotients and differences of real numbers.
     """
-    if function.neutral is None or len(values) != 2 or any(value.monoid for value in values):
+    if not function.neutral or any(value.monoid for value in values):
         return []
     found = []
-    for value, other in (values, values[::-1]):
-        where = _where_neutral(engine, value, function.neutral)
+    for number, value, other in zip(function.neutral, values, values[::-1], strict=True):
+        where = None if number is None else _where_constant(engine, value, number)
         taken = None if where is None else engine.store.set_meet(where, domain)
-        if taken is not None and not engine.store.set_empty(taken):
-            found.append(engine.restricted(other, taken))
-            domain = engine.store.set_minus(domain, taken)
-            engine.used("neutral element")
+        if taken is None or engine.store.set_empty(taken):
+            continue
+        rest = engine.store.set_minus(domain, taken)
+        if (
+            function.key[0] == "stablehlo.subtract"
+            and not other.type.dtype.is_float
+            and not engine.store.set_empty(rest)
+        ):
+            continue  # what devices take from indices, 0 on the first one, is to stay one function of the device
+        found.append(engine.restricted(other, taken))
+        domain = rest
+        engine.used("neutral element")
     return found
 
 
-def _where_neutral(engine: Engine, value: Any, monoid: Monoid) -> Dom | None:
-    """Points at which a view is the reducer's neutral element; None where there are none."""
+def _where_constant(engine: Engine, value: Any, constant: int | float) -> Dom | None:
+    """Points at which a view is this number; None where there are none."""
     store, found = engine.store, None
     for piece in value.pieces:
         rest = piece
         if not engine.unguarded(piece.atom)[1]:
-            rest = without_constant(engine, piece, monoid.neutral(value.type.dtype))
+            rest = without_constant(engine, piece, constant)
         if rest is not piece:
             part = store.domain(piece.rel)
             if rest is not None:

@@ -40,15 +40,15 @@ class RowOperand:
 class Function:
     """What is applied to each element: a name with attributes, and what else is known of it.
 
-    `integers` is the result of operands that are known integers, None where it cannot tell. `neutral`: the function is
-    that reducer, and its neutral element leaves the other operand as it is, bit for bit. `compares`: it is a
-    comparison.
+    `integers` is the result of operands that are known integers, None where it cannot tell. `neutral`: of two operands,
+    the number at the place of each that leaves the other one as it is, bit for bit; None where there is none.
+    `compares`: it is a comparison.
     """
 
     key: tuple[str, tuple[tuple[str, Hashable], ...]]
     commutative: bool = False
     integers: Callable[[Sequence[Any]], Any] | None = None
-    neutral: Monoid | None = None
+    neutral: tuple[int | float | None, ...] = ()
     compares: bool = False
 
 

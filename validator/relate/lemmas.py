@@ -48,8 +48,9 @@ LEMMAS = (
     ),
     Lemma(
         "neutral element",
-        "max(x, −inf) = x, x · 1 = x and the like at the points where an operand is the neutral element",
-        "the op reorders exactly or is a product of real numbers; the constant has the neutral element's bits",
+        "max(x, −inf) = x, x · 1 = x, x / 1 = x, x − 0 = x and the like at the points where an operand is the constant",
+        "a shift, an op that reorders exactly, or a product, quotient or difference of real numbers; the constant has "
+        "the bits of the neutral element",
         Theory.EXACT,
         "ops/elementwise_relation.py",
     ),

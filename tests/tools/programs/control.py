@@ -142,6 +142,7 @@ ENTRIES: tuple[Entry, ...] = (
     entry("bf16_mean", lambda a: jnp.mean(a, 0), [((8, 16), _XY, "bfloat16")], P()),
     entry("half_softmax", jax.nn.softmax, [((8, 16), _XY, "float16")], _XY),
     entry("cholesky_batch", jnp.linalg.cholesky, [((8, 4, 4), P("x"))], P("x")),
+    entry("gradient", jnp.gradient, [((8,), P("x"))], P("x")),
     entry("cholesky_of_rows", lambda a: jnp.linalg.cholesky(_gram(lax.map(_twice, a))), [((3, 4), P(None, "y"))], P()),
     entry("associative_scan", lambda a: lax.associative_scan(jnp.multiply, a), [((16, 4), P("y"))], P("y")),
     entry("polynomial", lambda a: jnp.polyval(jnp.arange(4.0), a), [((16, 8), _XY)], _XY),
