@@ -20,9 +20,11 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from shardproof.validator.checked import with_reals
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.options import Options
 from shardproof.validator.read.ir import Program
+from shardproof.validator.read.scalars import fold_scalars
 from shardproof.validator.relate.decide import decide
 from shardproof.validator.report.verdict import Verdict
 from shardproof.validator.validate import validate_programs
@@ -137,7 +139,8 @@ def _prove(before: Program, original: Program, mutant: Mutant, said: Label | Non
     difference, and to make it small, is most of a validation's time. A benign mutant is tried over the reals, and then
     gets the whole validation.
     """
-    decision = decide(before, mutant.program, deadline=None, assume_in_bounds=False)
+    before, after = fold_scalars(before), fold_scalars(mutant.program)
+    decision = decide(before, after, deadline=None, assume_in_bounds=False)
     failing = next((k for k, one in enumerate(decision.comparisons) if one is None or not one.proved), None)
     if failing is None:
         theory = max((one.theory for one in decision.comparisons if one is not None), key=_THEORIES.index)
@@ -145,10 +148,11 @@ def _prove(before: Program, original: Program, mutant: Mutant, said: Label | Non
         return {"verdict": "PROVED" if proved else "NOT_PROVED", "theory": theory.value}
     missing = next((what for what in decision.missing if what), "")
     if mutant.kind == BENIGN:
-        over_reals = decide(before, mutant.program, deadline=None, assume_in_bounds=False, accepted=Theory.REAL)
-        if all(one is not None and one.proved for one in over_reals.comparisons):
+        real = decide(before, after, deadline=None, assume_in_bounds=False, accepted=Theory.REAL, traced=True)
+        found = with_reals(before, after, decision, real, in_bounds=False, deadline=None)
+        if len(found.proved) == len(before.results):
             return {"verdict": "NOT_PROVED", "theory": Theory.REAL.value, "message": "only theory real proves it"}
-        report = validate_programs(before, mutant.program, Options())
+        report = validate_programs(before, after, Options())
         wrong = report.verdict is Verdict.REFUTED and label(before, original)[0] is Label.DIFFERS
         return {"verdict": report.verdict.name, "message": ORIGINAL_DIFFERS if wrong else report.message}
     verdict = "REFUTED" if said is Label.DIFFERS else "UNSUPPORTED" if missing else "NOT_PROVED"

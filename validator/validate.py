@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 
 from .certify.terms import InexpressibleError
 from .certify.write import certificate
-from .course import Course, Known, Phase, Settled
+from .checked import Decided, below_reals, with_reals
+from .course import Course, Known, Phase, Proved, Settled
 from .evaluate.compare import Counterexample
 from .evaluate.cone import search
 from .evaluate.errors import EvaluationError
@@ -63,51 +65,62 @@ def validate_programs(before: Program, after: Program, options: Options, course:
     relations, relation_notes = relations_of(before, after, options)
     before, after = with_sums_written_out(before, after, (relations.parameters, relations.results))
     in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
-    decision: Decision | None = None
-    for theory in (Theory.REASSOCIATED, Theory.REAL) if options.theory is Theory.REAL else (options.theory,):
-        # the laws of the reals lead some terms away from what the weaker theory finds: it is tried first
-        found = decide(
-            before,
-            after,
-            deadline=course.deadline,
-            assume_in_bounds=in_bounds,
-            accepted=theory,
-            relations=relations,
-            course=course,
-            node_limit=options.node_limit,
-            traced=options.certificate,
-        )
-        if decision is None or len(_proved(found)) > len(_proved(decision)):
-            decision = found
-        if len(_proved(decision)) == len(before.results):
-            break
-    assert decision is not None
-    notes = tuple(before.notes) + tuple(after.notes) + relation_notes + decision.notes
-    proved = _proved(decision)
-    unproved = [k for k in range(len(before.results)) if k not in proved]
+    decided = _decided(before, after, options, relations, course, in_bounds)
+    notes = tuple(before.notes) + tuple(after.notes) + relation_notes + decided.notes
+    unproved = [k for k in range(len(before.results)) if k not in decided.proved]
     counterexample = None
-    if unproved and decision.node_limit_met:
+    if unproved and decided.main.node_limit_met:
         notes += ("the e-graph met its limit of nodes: a higher one may find a proof",)
     if unproved:
-        course.tell(Settled(_report(before, after, decision, options, None, notes, start, 0.0)))
+        course.tell(Settled(_report(before, after, decided, options, None, notes, start, 0.0)))
         course.enter(Phase.SEARCHING)
         counterexample, why_not = _search(before, after, relations, unproved, options, start, course.deadline)
         notes += (why_not,) if why_not else ()
-    check_proofs(before, after, relations, proved, options)
+    check_proofs(before, after, relations, decided.proved, options)
     left = EXPLAIN_WALL_SECONDS
     if course.deadline is not None:
         left = min(left, course.deadline - time.monotonic())
-    report = _report(before, after, decision, options, counterexample, notes, start, left)
-    return _with_certificate(report, before, after, decision, options) if options.certificate else report
+    report = _report(before, after, decided, options, counterexample, notes, start, left)
+    return _with_certificate(report, before, after, decided, options) if options.certificate else report
 
 
-def _with_certificate(report: Report, before: Program, after: Program, decision: Decision, options: Options) -> Report:
+def _decided(
+    before: Program, after: Program, options: Options, relations: Relations, course: Course, in_bounds: bool
+) -> Decided:
+    """What is proved in the theories that the options accept: over the reals, what the checker accepts besides.
+
+    The laws of the reals lead some terms away from what the weaker theory finds: it is tried first.
+    """
+    asked = partial(
+        decide,
+        before,
+        after,
+        deadline=course.deadline,
+        assume_in_bounds=in_bounds,
+        relations=relations,
+        node_limit=options.node_limit,
+    )
+    over_reals = options.theory is Theory.REAL
+    theory = Theory.REASSOCIATED if over_reals else options.theory
+    weaker = asked(accepted=theory, course=course, traced=options.certificate)
+    if not over_reals or len(below_reals(weaker)) == len(before.results):
+        return Decided(weaker)
+    real = asked(accepted=Theory.REAL, course=course.without_proofs(), traced=True)
+    course.enter(Phase.CHECKING)
+    decided = with_reals(before, after, weaker, real, in_bounds=in_bounds, deadline=course.deadline)
+    for result in decided.accepted:
+        course.tell(Proved(result, decided.proved[result]))
+    return decided
+
+
+def _with_certificate(report: Report, before: Program, after: Program, decided: Decided, options: Options) -> Report:
     """The report with the proof as a certificate, or with a note on why there is none."""
     if report.verdict is not Verdict.PROVED:
         return report
     in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
     try:
-        return replace(report, certificate=certificate(before, after, decision, in_bounds=in_bounds))
+        text = decided.certificate or certificate(before, after, decided.main, in_bounds=in_bounds)
+        return replace(report, certificate=text)
     except InexpressibleError as error:
         return replace(report, notes=(*report.notes, Note.information(f"no certificate: {error}")))
 
@@ -115,7 +128,7 @@ def _with_certificate(report: Report, before: Program, after: Program, decision:
 def _report(
     before: Program,
     after: Program,
-    decision: Decision,
+    decided: Decided,
     options: Options,
     counterexample: Counterexample | None,
     notes: tuple[str, ...],
@@ -129,7 +142,7 @@ def _report(
         place = made.get(op.operands[0].number, op.location) if hands_on(op) else op.location
         made.update((result.number, place) for result in op.results)
     outputs = [
-        _output(k, result.label, decision, options.theory, made.get(after.results[k].value.number, UNKNOWN_LOCATION))
+        _output(k, result.label, decided, options.theory, made.get(after.results[k].value.number, UNKNOWN_LOCATION))
         for k, result in enumerate(before.results)
     ]
     if counterexample is not None:
@@ -142,10 +155,11 @@ def _report(
     rest = {
         "assumptions": tuple(sorted(options.assumptions, key=lambda a: a.value)),
         "counterexample": counterexample,
-        "notes": tuple(map(Note.information, notes)) + (lints(decision, before, after) if failing is None else ()),
-        "stats": _stats(decision, time.monotonic() - start),
+        "notes": tuple(map(Note.information, notes)) + (lints(decided.main, before, after) if failing is None else ()),
+        "stats": _stats(decided.main, time.monotonic() - start),
     }
     if failing is not None:
+        decision = decided.of(failing)
         explanation = explain(decision, before, after, failing, EXPLAIN_SECONDS, seconds, counterexample)
         rest["cause"] = explanation.cause
         rest["message"] = explanation.cause.message if explanation.cause is not None else outputs[failing].message
@@ -162,17 +176,13 @@ def relations_of(before: Program, after: Program, options: Options) -> tuple[Rel
     return relations_for(before, after, source, infer=infer)
 
 
-def _proved(decision: Decision) -> dict[int, Theory]:
-    """The theory of every result that is proved."""
-    return {k: one.theory for k, one in enumerate(decision.comparisons) if one is not None and one.proved}
-
-
-def _output(k: int, label: str, decision: Decision, accepted: Theory, made: Location) -> OutputReport:
+def _output(k: int, label: str, decided: Decided, accepted: Theory, made: Location) -> OutputReport:
     """The verdict on one result, which the after program makes at the location `made`."""
+    if k in decided.proved and _THEORIES.index(decided.proved[k]) <= _THEORIES.index(accepted):
+        return OutputReport(k, label, Verdict.PROVED, decided.proved[k])
+    decision = decided.of(k)
     comparison, stop = decision.comparisons[k], decision.stops[k]
     if comparison is not None and comparison.proved:
-        if _THEORIES.index(comparison.theory) <= _THEORIES.index(accepted):
-            return OutputReport(k, label, Verdict.PROVED, comparison.theory)
         message = f"proved only under the theory '{comparison.theory.value}', and '{accepted.value}' is asked for"
         return OutputReport(k, label, Verdict.NOT_PROVED, None, made, message)
     op = stop.origin.op if stop is not None and stop.origin is not None else None
@@ -223,6 +233,7 @@ def _search(
             budget_seconds=budget,
             cut_seconds=max(MIN_CUT_SECONDS, now - start),
             assume_indices_in_bounds=Assumption.INDICES_IN_BOUNDS in options.assumptions,
+            over_reals=options.theory is Theory.REAL,
         )
     except EvaluationError as error:
         return None, f"no counterexample was looked for: {error}"

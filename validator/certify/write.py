@@ -22,6 +22,7 @@ from ..relate.decide import Decision
 from ..relate.spaces import Spaces
 from ..relate.trace import TracedOp
 from ..relate.value import AnyVal, Val
+from ..relation.store import Dom
 from .instances import Proofs
 from .terms import InexpressibleError, Lines, whole
 
@@ -151,20 +152,27 @@ class _Writing:
         ordinary = step.ordinary.get((of, position))
         if isinstance(ordinary, Val):
             yield self._claim(of, position, ordinary)
-            for atom in {piece.atom: None for piece in ordinary.pieces}:
+            store, read = self.lines.context.store, dict[Atom, Dom]()
+            for piece in ordinary.pieces:
+                indices = store.range(piece.rel)
+                read[piece.atom] = store.set_union(read[piece.atom], indices) if piece.atom in read else indices
+            for atom, indices in read.items():
                 meeting = self.lines.context.meetings.get(atom.number)
                 if meeting is not None:
-                    yield from self._equal(atom, meeting)
+                    yield from self._equal(atom, meeting, indices)
         yield self._claim(of, position, value)
 
-    def _equal(self, atom: Atom, meeting: Meeting) -> Iterator[str]:
-        """What else a term is, where it is not itself."""
-        lines = self.lines
+    def _equal(self, atom: Atom, meeting: Meeting, indices: Dom) -> Iterator[str]:
+        """What else a term is at these indices, where it is not itself."""
+        lines, store = self.lines, self.lines.context.store
+        by = "reals" if meeting.theory is Theory.REAL else "rules"
+        # what is real only where the program reads it is not real at all integers
+        limited = by == "reals" and not self.spaces.known(atom)
         parts: list[int] = []
         for other, match in meeting.parts:
-            rel = match or lines.context.store.identity_on(self.spaces.of(atom))
+            rel = match or store.identity_on(self.spaces.of(atom))
+            rel = store.restrict(rel, indices) if limited else rel
             parts += [] if other is atom else [lines.term(other), lines.relation(rel), 1]
-        by = "reals" if meeting.theory is Theory.REAL else "rules"
         said = {"term": lines.term(atom), "parts": parts, "by": by, "theory": meeting.theory.value, "opened": []}
         if by == "reals":
             yield _op("equal", said)

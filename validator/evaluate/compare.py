@@ -79,7 +79,7 @@ class _Outcome:
 class Search:
     """Two programs, how their values correspond, and what inputs are assumed away.
 
-    Over the reals, those are for which the original divides by zero or otherwise computes what is no real number.
+    Over the reals, those are for which the original computes what is no real number (`reals.py`).
     """
 
     before: Program
@@ -255,6 +255,7 @@ def search_counterexample(
     budget_seconds: float = 10.0,
     max_rounds: int = 8,
     assume_indices_in_bounds: bool = False,
+    over_reals: bool = False,
     layouts: Layouts | None = None,
 ) -> Counterexample | None:
     """Try inputs of every profile until one tells the programs apart, the rounds are done or time is up.
@@ -263,7 +264,7 @@ def search_counterexample(
     programs' own shardings do not.
     """
     deadline = time.monotonic() + budget_seconds
-    search = Search(before, after, layouts or layouts_of(before, after), assume_indices_in_bounds)
+    search = Search(before, after, layouts or layouts_of(before, after), assume_indices_in_bounds, over_reals)
     limits = extents((before, after))
     share = _TRIAL_SHARE if _loops(before) or _loops(after) else 1.0
     for number, profile in _schedule(max_rounds):

@@ -21,6 +21,7 @@ from .errors import TooLarge
 from .given import given_layouts
 from .layouts import PerDeviceLayouts
 from .numbers import STORAGE
+from .reals import may_be_partial
 
 MAX_ELEMENTS = 1 << 26
 """No tensor of more elements, on all devices together, is evaluated."""
@@ -75,15 +76,21 @@ def search(
     budget_seconds: float,
     cut_seconds: float,
     assume_indices_in_bounds: bool,
+    over_reals: bool,
 ) -> Counterexample | None:
     """Looks for inputs on which the programs differ; programs that are too large, one result after the other.
 
-    These have `cut_seconds` if that is less than the budget. Raises `EvaluationError` where nothing could be looked at.
+    These have `cut_seconds` if that is less than the budget. Over the reals inputs are judged by all that the original
+    computes, so that a part without one of its divisions tells nothing. Raises `EvaluationError` where nothing could be
+    looked at.
     """
     start = time.monotonic()
     deadline = start + budget_seconds
-    nothing = True
+    nothing, why = True, f"every result needs a tensor of more than {MAX_ELEMENTS} elements"
     for part in _parts(before, after, relations, unproved):
+        if over_reals and may_be_partial(part.before) < may_be_partial(before):
+            why = "the programs are too large, and no part of them shows whether all that is computed are real numbers"
+            continue
         nothing = False
         if part.before is not before:
             deadline = min(deadline, start + cut_seconds)
@@ -95,6 +102,7 @@ def search(
             seed=seed,
             budget_seconds=deadline - time.monotonic(),
             assume_indices_in_bounds=assume_indices_in_bounds,
+            over_reals=over_reals,
             layouts=given_layouts(part.before, part.after, part.relations),
         )
         if found is not None:
@@ -102,7 +110,7 @@ def search(
         if time.monotonic() > deadline:
             break
     if nothing:
-        raise TooLarge(f"every result needs a tensor of more than {MAX_ELEMENTS} elements")
+        raise TooLarge(why)
     return None
 
 

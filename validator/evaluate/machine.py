@@ -24,6 +24,7 @@ from ..read.shardings import Sharding
 from .arithmetic import Arithmetic
 from .errors import DivergentCollective, OutOfTime, TooLarge, UnsupportedOp
 from .indices import sorted_starts
+from .reals import RealNumbers
 from .regions import Evaluation, RegionCall, select_lanes
 
 
@@ -47,9 +48,10 @@ class Machine:
     `evaluate` of one op needs nothing but the machine; `run` runs a whole program. After a run, `undefined` names the
     ops whose results on these inputs tell nothing: a promise that they carry is broken (unique or sorted indices), what
     they ask for is not defined (the factor of a matrix that has none, the bits of NaN), or StableHLO and XLA have the
-    start of a reduction at other places. On a machine `of_reals` it also tells of numbers that were divided by zero or
-    otherwise have no real result. `unordered` names those that the specification lets choose an order (an unstable
-    sort of equal keys, colliding updates that do not commute); a `backwards` machine chooses the opposite one.
+    start of a reduction at other places. On a machine `of_reals` it also tells of results that are no real numbers,
+    such as quotients by zero, and of what may have been made of such. `unordered` names those that the specification
+    lets choose an order (an unstable sort of equal keys, colliding updates that do not commute); a `backwards` machine
+    chooses the opposite one.
     `out_of_bounds` names the ops that met an index outside their operand. `deadline` is a time of the monotonic clock;
     `max_steps` bounds `steps`, the ops that were run in regions.
     """
@@ -73,7 +75,7 @@ class Machine:
             self.num_partitions = num_partitions or program
         self.arithmetic = arithmetic
         self.backwards = backwards
-        self.of_reals = of_reals
+        self.reals = RealNumbers() if of_reals else None
         self.undefined: set[str] = set()
         self.unordered: set[str] = set()
         self.out_of_bounds: set[str] = set()
@@ -121,15 +123,13 @@ class Machine:
             self.shardings[parameter.value.number] = parameter.sharding
         with self._floats():
             results = self.call(RegionCall(program.body, arguments))
+        if self.reals is not None and not self.reals.end(results):
+            self.undefined.add("a number that is not real")
         by_number = dict(zip((value.number for value in program.body.results), results, strict=True))
         return [by_number[result.value.number] for result in program.results]
 
     def _floats(self) -> np.errstate:
-        if not self.of_reals:
-            return np.errstate(all="ignore")
-        return np.errstate(
-            all="ignore", divide="call", invalid="call", call=lambda *_: self.undefined.add("a number that is not real")
-        )
+        return np.errstate(all="ignore") if self.reals is None else self.reals.floats()
 
     def call(self, call: RegionCall) -> list[Any]:
         """Run one region to its end."""
@@ -192,6 +192,8 @@ class Machine:
                 if self._advance(frame, None):
                     return None
                 continue
+            if self.reals is not None:
+                results = self.reals.judged(op, operands, results)
             self._store(frame, op, results, dead)
         return [self._read(value) for value in frame.region.results]
 

@@ -21,6 +21,10 @@ class Spaces:
             found = self._known[atom.number] = self._find(atom)
         return found
 
+    def known(self, atom: Atom) -> bool:
+        """Whether anything is known of the atom's indices."""
+        return not self._store.set_equal(self.of(atom), self._universe(atom.arity))
+
     def _find(self, atom: Atom) -> Dom:
         if atom.kind is AtomKind.LIFT and atom.rels:
             return self._store.domain(atom.rels[0])

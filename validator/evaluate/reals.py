@@ -1,0 +1,106 @@
+"""Which inputs theory *real* speaks of, as a run of the original shows: those for which it computes real numbers.
+
+What is no real number (a quotient by zero, the logarithm of zero, the root of a negative number) is made NaN, and NaN
+is all that is computed from it. So what a choice, a slice or a loop leaves out does not count. Where an op may make
+something else of NaN, these inputs tell nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..ops.elementwise import RECORDS as ELEMENTWISE
+from ..ops.record import Family
+from ..ops.records import MEANINGS
+from ..read.ir import Op, Program, Region, TensorType
+
+_SILENT = frozenset(f"{dialect}.{name}" for dialect in ("chlo", "mhlo") for name in ("digamma", "erf_inv", "lgamma"))
+"""Functions with poles that are computed number by number, so that numpy notices nothing."""
+
+_POLES = _SILENT | {
+    *(f"stablehlo.{name}" for name in ("divide", "log", "log_plus_one", "power", "remainder", "rsqrt", "tan")),
+    *(f"{dialect}.{name}" for dialect in ("chlo", "mhlo") for name in ("atanh", "tan")),
+}
+"""Functions that give an infinity, or a number, where they have no value among the reals."""
+
+_HIDES = frozenset(f"stablehlo.{name}" for name in ("bitcast_convert", "compare", "is_finite", "power"))
+
+_KEEPS = frozenset(
+    {
+        *({record.name for record in ELEMENTWISE} - _HIDES),
+        *(f"stablehlo.{name}" for name in ("convolution", "dot", "dot_general", "reduce", "reduce_window")),
+        *(f"stablehlo.{name}" for name in ("dynamic_slice", "dynamic_update_slice", "gather", "scatter")),
+    }
+)
+_KEEP = frozenset({Family.MOVEMENT, Family.COLLECTIVE, Family.CONTROL})
+"""Ops, and families of ops, of which a result that depends on NaN is NaN; what their regions do is judged there."""
+
+_MAY_BE_PARTIAL = _POLES | {
+    *(f"stablehlo.{name}" for name in ("sqrt", "custom_call", "cholesky", "triangular_solve")),
+    *(f"{dialect}.{name}" for dialect in ("chlo", "mhlo") for name in ("acos", "acosh", "asin")),
+}
+
+
+@dataclass(slots=True)
+class RealNumbers:
+    """What one run has met that is no real number."""
+
+    met: bool = False
+    lost: bool = False
+    """Whether something else may have been made of it."""
+
+    def floats(self) -> np.errstate:
+        """In whose `with` block numpy tells of it."""
+        return np.errstate(all="ignore", divide="call", invalid="call", call=self._meet)
+
+    def _meet(self, *_: Any) -> None:
+        self.met = True
+
+    def judged(self, op: Op, operands: Sequence[Any], results: list[Any]) -> list[Any]:
+        """The results of an op, those that are no real numbers as NaN."""
+        if op.name in _SILENT:
+            self.met = True
+        if not self.met:
+            return results
+        if op.name in _POLES and op.operands[0].tensor.dtype.is_float:
+            real = np.logical_and.reduce([np.isfinite(operand) for operand in operands])
+            results = [np.where(np.isfinite(result) | ~real, result, np.nan) for result in results]
+        if not _keeps(op):
+            self.lost |= any(map(_has_none, operands))
+        return results
+
+    def end(self, results: Sequence[Any]) -> bool:
+        """Whether the run's results are real numbers as far as this has seen."""
+        return not (self.lost or (self.met and any(map(_has_none, results))))
+
+
+def _keeps(op: Op) -> bool:
+    family = MEANINGS[op.name].family
+    types = [value.type for value in (*op.operands, *op.results)]
+    if any(isinstance(type_, TensorType) and type_.dtype.is_complex for type_ in types):
+        return family in _KEEP
+    if op.name == "stablehlo.convert":
+        return op.results[0].tensor.dtype.is_float
+    if op.name in ("stablehlo.reduce", "stablehlo.reduce_window"):
+        return len(op.operands) == 2
+    return op.name in _KEEPS or family in _KEEP
+
+
+def _has_none(array: Any) -> bool:
+    """Whether an array of floats has NaN."""
+    return isinstance(array, np.ndarray) and array.dtype.kind in "fc" and bool(np.isnan(array).any())
+
+
+def may_be_partial(program: Program) -> int:
+    """How many ops of a program may give no real number for real operands."""
+    count = 0
+    pending: list[Region] = [program.body]
+    while pending:
+        for op in pending.pop().ops:
+            pending.extend(op.regions)
+            count += op.name in _MAY_BE_PARTIAL
+    return count
