@@ -140,7 +140,7 @@ def decide(
         watcher.before(original, before)
         expected = original.run(before, _own_parameters(original, before))
         if context.reals is not None:
-            context.reals.ends(expected)
+            context.reals.left_out.ends(expected)
     except WalkTimeoutError:
         return Decision(nothing, blocked, nothing, original, device, out_of_time=True)
     least = MIN_PATIENCE if context.reals is None else REAL_PATIENCE

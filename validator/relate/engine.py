@@ -207,4 +207,4 @@ class Prover(Engine):
     def leaves_out(self, choices: Sequence[Val]) -> None:
         """A selection that is no term of its own still leaves something of what it chooses from out."""
         if self.is_original and self.context.reals is not None:
-            self.context.reals.leaves_out(choices)
+            self.context.reals.left_out.leaves_out(choices)

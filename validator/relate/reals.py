@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -27,12 +27,12 @@ from .atoms import Atom, AtomKind, name_of, reads_of
 from .context import Context, Definition
 from .forms import Form, NoFormError, factors_of, matched, restricted
 from .kept import are_alike
-from .needed import needed
-from .partial import CHOICES, is_total, made_of, not_total, stand_in
+from .left_out import LeftOut
+from .partial import is_total, made_of
 from .polynomials import MAX_PIECES, Polynomials
 from .signs import Signs
 from .spaces import Spaces
-from .value import AnyVal, Piece, Val
+from .value import Piece
 
 if TYPE_CHECKING:
     from .walk import Walk
@@ -60,28 +60,11 @@ class Reals:
         self._forms: dict[tuple[int, bool], Form | None] = {}
         self._finite: dict[int, bool] = {}
         self._terms: dict[_Key, list[Definition]] = {}
+        self.left_out = LeftOut(context, self._spaces)
         self._signs = Signs(context, self._polynomials, self.is_real)
-        self._computed_at: dict[int, Dom] = {}
-        """By the number of a term that is not real everywhere: the indices at which the original computes it."""
-        self._divisions: list[tuple[Atom, Dom]] = []
-        """The original's divisions, and where it makes them."""
-        self._uncertain: list[Atom] = []
-        """Terms that a choice or a loop of the original may leave unused."""
-        self._stands_for: dict[int, list[Atom]] = {}
-        """By `stand_in` of a term: the original's terms that it was found to be, and that were forgotten for it."""
-        self._dropped: list[Atom] = []
-        """Terms that a sum of products at hand no longer holds."""
-        self._left_out: list[Atom] = []
-        """Terms of which the original leaves some indices out: a choice by position or by a look-up does, or a loop."""
-        self._results: list[AnyVal] = []
-        self._limited: dict[int, Dom] = {}
-        """By the number of a term that may be no real number where it is left out: where it is needed all the same."""
-        self._shielded: set[int] = set()
-        """Numbers of those that may be no real number where they are."""
         self._made_of_reals: set[int] = set()
-        """Numbers of terms of which that is known."""
+        """Numbers of terms that are known to be made of real numbers alone."""
         self._sealed = False
-        self._last_original = 0
         self._seconds = 0.0
         self._ops: dict[str, Callable[[Walk, Sequence[Form]], Form]] = {
             "stablehlo.add": lambda walk, forms: self._polynomials.add(walk, forms, (1, 1)),
@@ -104,15 +87,15 @@ class Reals:
         start = time.process_time()
         self._seal(walk)
         if walk.is_original:
-            self._last_original = max(self._last_original, atom.number)
+            self.left_out.counts(atom)
         try:
             parts = self._find(walk, atom, deep=False) or self._find(walk, atom, deep=True)
             if parts is not None and walk.is_original and not are_alike(walk, atom, parts, self._is_shown):
                 return None
         finally:
             self._seconds += time.process_time() - start
-        for part in parts or () if walk.is_original else ():
-            self._stands_for.setdefault(stand_in(part.atom), []).append(atom)
+        if parts is not None and walk.is_original:
+            self.left_out.forgets(atom, parts)
         return parts
 
     def _find(self, walk: Walk, atom: Atom, *, deep: bool) -> list[Piece] | None:
@@ -179,7 +162,7 @@ class Reals:
                 return [Piece(base, first.rel)], None
         pieces: list[Piece] = []
         for known in self._terms.get((deep, dtype, form.key), ()):
-            if known.atom is atom or (known.atom.number in self._shielded and not walk.is_original):
+            if known.atom is atom or (self.left_out.is_shielded(known.atom) and not walk.is_original):
                 continue
             match, good = matched(walk, form, known)
             if match is None or store.set_empty(good):
@@ -221,7 +204,7 @@ class Reals:
         space = self._spaces.of(atom)
         if atom.kind is AtomKind.LIFT:
             name = name_of(atom)
-            if self._is_exposed(atom):
+            if self.left_out.is_exposed(atom):
                 return None
             if name in ("stablehlo.select", "stablehlo.convert") and atom.operands[0].dtype.is_bool:
                 return self._chosen(walk, atom, deep)
@@ -230,7 +213,7 @@ class Reals:
             if not self._is_defined(walk, atom):
                 return None
             return self._ops[name](walk, self._operands(walk, atom, deep))
-        if self._is_exposed(atom):
+        if self.left_out.is_exposed(atom):
             return None
         if atom.kind is AtomKind.PRODUCT:
             return self._product(walk, atom, space, deep)
@@ -287,13 +270,13 @@ class Reals:
             values = self._values(walk, rel, space)
             if values is not None:
                 return values
-        if not self.covers(atom, rel):
+        if not self.left_out.covers(atom, rel):
             raise NoFormError
         if rel is None and atom.arity < space.arity:
             rel = walk.empty_tuple(space)
-        if atom.kind is AtomKind.PRODUCT and rel is not None and not self._is_exposed(atom):
+        if atom.kind is AtomKind.PRODUCT and rel is not None and not self.left_out.is_exposed(atom):
             form = self._product(walk, atom, store.range(rel), deep)
-        elif not deep and atom.number <= self._last_original and self._is_finite(walk, atom):
+        elif not deep and atom.number <= self.left_out.last_original and self._is_finite(walk, atom):
             form = self._itself(atom)
         else:
             form = self._form(walk, atom, deep)
@@ -334,72 +317,13 @@ class Reals:
 
     # which terms are real numbers -----------------------------------------------------------------------------------
 
-    def computes(self, walk: Walk, atom: Atom, rel: Rel) -> None:
-        """The original computes this term at these of its indices: the inputs that are judged allow it there."""
-        self._last_original = max(self._last_original, atom.number)
-        indices = self._store.range(rel)
-        if self._is_partial(atom):
-            known = self._computed_at.get(atom.number)
-            self._computed_at[atom.number] = indices if known is None else self._store.set_union(known, indices)
-        name = name_of(atom)
-        if name == "stablehlo.divide" and atom.dtype.is_float:
-            self._divisions.append((atom, indices))
-        if name in CHOICES:
-            self._uncertain += atom.operands[1:]
-        if self._context.in_body:
-            self._uncertain.append(atom)
-
-    def drops(self, atoms: Iterable[Atom]) -> None:
-        """The original computes these terms, and its next sum of products holds them no longer: they are times 0."""
-        self._dropped += atoms
-
-    def stands_for_dropped(self, total: Val) -> None:
-        """This is that sum: where the original may leave it out, it may leave them out."""
-        for number in {stand_in(piece.atom) for piece in total.pieces} if self._dropped else ():
-            self._stands_for.setdefault(number, []).extend(self._dropped)
-        self._dropped = []
-
-    def leaves_out(self, values: Sequence[Val]) -> None:
-        """The original does not choose these values, which are operands of a selection, at some of their points."""
-        self._left_out += [piece.atom for value in values for piece in value.pieces]
-
-    def ends(self, results: Sequence[AnyVal]) -> None:
-        """The original is gone through and has these results."""
-        self._results = list(results)
-
-    def _limit(self, walk: Walk) -> None:
-        """Tell where the original needs what it leaves out elsewhere."""
-        # of what a loop carries, its initial values or those at the end of a trip may be all that nothing depends on
-        carried = [value for loop, _ in self._context.loops for value in (*loop.initial, *loop.body)]
-        self._left_out += [piece.atom for value in carried for piece in value.pieces]
-        left_out = not_total(self._left_out, self._stands_for, partial(self._is_shown, walk))
-        if not left_out:
-            return
-        store = self._store
-        kept = [value for value in self._results if isinstance(value, Val)]
-        roots = [(piece.atom, store.range(piece.rel)) for value in kept for piece in value.pieces]
-        try:
-            found = needed(self._context, roots)
-        except RelationLimitError:
-            found = {}
-        for number, atom in left_out.items():
-            everywhere = store.everything(atom.arity)
-            indices = found.get(number, store.set_minus(everywhere, everywhere))
-            if not store.set_subset(self._spaces.of(atom), indices):
-                self._limited[number] = indices
-
     def _seal(self, walk: Walk) -> None:
         """The original is gone through: tell what it computes for all inputs from what a choice may leave out."""
         if self._sealed or walk.is_original:
             return
         self._sealed = True
-        self._shielded.update(not_total(self._uncertain, self._stands_for, partial(self._is_shown, walk)))
-        self._limit(walk)
-        for atom, indices in self._divisions:
-            if atom.number in self._shielded:
-                continue
-            if atom.number in self._limited:
-                indices = self._store.set_meet(indices, self._limited[atom.number])  # noqa: PLW2901
+        self.left_out.seal(partial(self._is_shown, walk))
+        for atom, indices in self.left_out.divisions():
             for deep in (False, True):
                 try:
                     _, divisor = self._operands(walk, atom, deep)
@@ -407,53 +331,19 @@ class Reals:
                 except (NoFormError, RelationLimitError):
                     continue
 
-    def _is_exposed(self, atom: Atom) -> bool:
-        """Whether a term of the partitioned program uses one that the original computes only for some inputs."""
-        own = atom.number > self._last_original
-        return own and any(operand.number in self._shielded for operand in atom.operands)
-
-    def covers(self, atom: Atom, rel: Rel | None) -> bool:
-        """Whether a term is only read where the original computes it, if it may be no real number elsewhere."""
-        pending, seen = [(atom, rel)], set[tuple[int, Rel | None]]()
-        while pending:
-            term, read = pending.pop()
-            if (term.number, read) in seen or not self._is_partial(term):
-                continue
-            seen.add((term.number, read))
-            if read is None:
-                if not term.arity and term.number in self._limited:
-                    return False
-                continue
-            known = self._limited.get(term.number, self._computed_at.get(term.number))
-            if known is not None and self._store.set_subset(self._store.range(read), known):
-                continue
-            follows = term.number > self._last_original or is_total(term)
-            if not follows or term.kind is not AtomKind.LIFT:
-                return False
-            pending += self._operands_read(term, read)
-        return True
-
-    def _operands_read(self, atom: Atom, rel: Rel) -> Iterator[tuple[Atom, Rel | None]]:
-        """Where a term that is read through a relation reads its operands."""
-        for operand, read in reads_of(atom):
-            if read is not None:
-                yield operand, self._store.compose(rel, read)
-            else:
-                yield operand, rel if operand.arity == atom.arity else None
-
     def covers_read(self, walk: Walk, atom: Atom, rel: Rel) -> bool:
-        """The same of a term at the points of one program, once the original is gone through."""
+        """Whether a term is read only where the original computes it, if it may be no real number elsewhere."""
         self._seal(walk)
-        return self.covers(atom, rel)
+        return self.left_out.covers(atom, rel)
 
     def may_stand(self, walk: Walk, atom: Atom, rel: Rel) -> bool:
         """Whether a term of the original may be put in the place of a real number at these indices: it is one there."""
-        return walk.is_original or (atom.number not in self._shielded and self.covers(atom, rel))
+        return walk.is_original or (not self.left_out.is_shielded(atom) and self.left_out.covers(atom, rel))
 
     def is_real(self, walk: Walk, atom: Atom, rel: Rel | None = None) -> bool:
         """Whether the term is a real number wherever it is read."""
         self._seal(walk)
-        if not walk.is_original and atom.number in self._shielded:
+        if not walk.is_original and self.left_out.is_shielded(atom):
             return False
         return self._has_real(walk, atom, rel)
 
@@ -474,24 +364,6 @@ class Reals:
         self._made_of_reals |= seen
         return True
 
-    def _is_partial(self, atom: Atom) -> bool:
-        """Whether a term with the indices of its one operand, all of them, may be no real number at some.
-
-        Only the original's: such a term of the partitioned program is taken for real only where it is at all indices.
-        """
-        pending, seen = [atom], {atom.number}
-        while pending:
-            term = pending.pop()
-            if term.number in self._limited:
-                return True
-            if term.kind is not AtomKind.LIFT or term.rels or not term.dtype.is_float:
-                continue
-            if term.number <= self._last_original and not is_total(term):
-                return True
-            pending += [operand for operand in term.operands if operand.number not in seen]
-            seen.update(operand.number for operand in term.operands)
-        return False
-
     def _is_finite(self, walk: Walk, atom: Atom) -> bool:
         """Whether the term is a real number at all its indices (of the original: at those at which it computes it)."""
         if not atom.dtype.is_float:
@@ -502,7 +374,7 @@ class Reals:
         return found
 
     def _finds_finite(self, walk: Walk, atom: Atom) -> bool:
-        if self._is_exposed(atom):
+        if self.left_out.is_exposed(atom):
             return False
         match atom.kind:
             case AtomKind.PARAMETER | AtomKind.INTEGER:
@@ -531,7 +403,7 @@ class Reals:
                 return False
 
     def _has_real(self, walk: Walk, atom: Atom, rel: Rel | None) -> bool:
-        if not self.covers(atom, rel):
+        if not self.left_out.covers(atom, rel):
             return False
         if self._is_finite(walk, atom):
             return True
@@ -541,11 +413,11 @@ class Reals:
         return form is not None and form.below is None
 
     def _is_real_everywhere(self, walk: Walk, atom: Atom) -> bool:
-        return not self._is_partial(atom) and self._has_real(walk, atom, None)
+        return self.left_out.covers_everything(atom) and self._has_real(walk, atom, None)
 
     def _is_defined(self, walk: Walk, atom: Atom) -> bool:
         """Whether an op on real numbers gives one: in the original it does by assumption."""
-        return is_total(atom) or atom.number <= self._last_original or self._is_shown(walk, atom)
+        return is_total(atom) or atom.number <= self.left_out.last_original or self._is_shown(walk, atom)
 
     def _is_shown(self, walk: Walk, atom: Atom) -> bool:
         """Whether that is known of an op that does not give one for all real numbers."""

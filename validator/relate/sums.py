@@ -41,7 +41,7 @@ def contract(
     if found is not None:
         whole = walk.settle(found)
         if walk.context.reals is not None:
-            walk.context.reals.stands_for_dropped(whole)
+            walk.context.reals.left_out.stands_for_dropped(whole)
         return whole
     if lhs.pieces[0].atom.kind is AtomKind.NAMED and rhs.pieces[0].atom.kind is AtomKind.NAMED:
         return walk.unrelated(type_, "a contraction counts one product several times")
@@ -62,7 +62,7 @@ def is_zero_product(walk: Walk, *factors: Piece) -> bool:
     if found:
         walk.context.used("zero product")
     if found and walk.is_original:
-        reals.drops(piece.atom for piece in factors)
+        reals.left_out.drops(piece.atom for piece in factors)
     return found
 
 
