@@ -1,7 +1,8 @@
 """How control flow relates: branches are a choice between the values of all; how loops relate is left to the engine.
 
 Lemma *branch selection*: the result of a branching op is, element by element, the value of the branch that the index
-chooses. Devices that exchange data in a branch have to choose alike. Theory: exact.
+chooses. Devices that exchange data in a branch have to choose alike. Where the index is undefined, so is the result.
+Theory: exact.
 """
 
 from __future__ import annotations
@@ -32,23 +33,24 @@ def relate_branches(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
         return engine.refuse(op, f"'{op.name}' with collectives, not chosen alike by all that take part")
     branches = [engine.branch(op, number) for number in range(len(op.regions))]
     chosen = _always_chosen(engine, op, index)
-    if chosen is not None:
-        for branch in branches[:chosen] + branches[chosen + 1 :]:
-            engine.leaves_out(branch)
-        engine.used("branch selection")
-        return branches[chosen]
+    for branch in branches[:chosen] + branches[chosen + 1 :] if chosen is not None else ():
+        engine.leaves_out(branch)
     results: list[Any] = []
     for number, result in enumerate(op.results):
         type_ = TensorType(result.tensor.shape, index.type.dtype)
         spread = engine.read_through(index, engine.builder.moved(type_.shape, []), type_)
         parts = [branch[number] for branch in branches]
-        results.append(engine.lift(Function((op.name, ())), [spread, *parts], result.tensor))
+        if chosen is None:
+            results.append(engine.lift(Function((op.name, ())), [spread, *parts], result.tensor))
+        else:
+            # where the index is undefined any branch may be taken
+            results.append(engine.restricted(parts[chosen], spread.domain).needing(index.theory))
     engine.used("branch selection")
     return results
 
 
 def _always_chosen(engine: Engine, op: Op, index: Any) -> int | None:
-    """The branch that a known index chooses at all points; None where there is no such."""
+    """The branch that a known index chooses wherever it is defined; None where there is no such."""
     if len(index.pieces) != 1 or not engine.is_integer(index.pieces[0].atom):
         return None
     number = engine.store.constant_range(index.pieces[0].rel)

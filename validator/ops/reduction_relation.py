@@ -25,7 +25,8 @@ def relate_reduce(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     steps = start_steps(engine, inits[0], monoid) if count == 1 else None
     if monoid is not None and steps is not None:
         rel = reduce_read(engine.builder, op)
-        return [engine.sum_over(operands[0], rel, monoid, op.results[0].tensor, steps=steps)]
+        total = engine.sum_over(operands[0], rel, monoid, op.results[0].tensor, steps=steps)
+        return [total.needing(inits[0].theory)]
     return _reduce_rows(engine, op, operands, inits)
 
 
@@ -51,7 +52,8 @@ def _function(region: Region) -> Hashable | None:
 
 
 def start_steps(engine: Engine, init: Any, monoid: Monoid | None) -> int | None:
-    """How many steps of summation a reduction from here takes; None where it does not start from the neutral element.
+    """How many steps of summation a reduction from here takes; None where it does not start from the neutral element
+    on every device, or is not known to.
 
     StableHLO leaves such a reduction open. A start of -0.0 is one step more: with it, a sum of nothing but -0.0 is
     another zero.
@@ -59,7 +61,7 @@ def start_steps(engine: Engine, init: Any, monoid: Monoid | None) -> int | None:
     if monoid is None or not init.pieces or init.monoid is not None:
         return None
     neutral, steps = monoid.neutral(init.type.dtype), 1
-    if neutral is None:
+    if neutral is None or not engine.store.set_equal(init.domain, engine.points(init.type)):
         return None
     for piece in init.pieces:
         if engine.is_integer(piece.atom):
@@ -78,7 +80,8 @@ def relate_reduce_window(engine: Engine, op: Op, values: list[Any]) -> list[Any]
     steps = start_steps(engine, values[1], monoid) if len(values) == 2 else None
     if monoid is not None and steps is not None:
         rel = window_read(engine.builder, op)
-        return [engine.sum_over(values[0], rel, monoid, types[0], steps=steps)]
+        total = engine.sum_over(values[0], rel, monoid, types[0], steps=steps)
+        return [total.needing(values[1].theory)]
     return _windows_by_place(engine, op, values, types)
 
 

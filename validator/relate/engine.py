@@ -59,6 +59,12 @@ class Prover(Engine):
     ) -> Val:
         return Val(type_, tuple(pieces), domain, monoid, levels, theory)
 
+    def restricted(self, value: Val, domain: Dom) -> Val:
+        found = super().restricted(value, domain)
+        if found.known is None or self.store.set_equal(found.domain, value.domain):
+            return found
+        return replace(found, known=None)  # what is computed from it would be known everywhere
+
     # terms ----------------------------------------------------------------------------------------------------------
 
     def integer(self, dtype: DType) -> Atom:

@@ -211,7 +211,7 @@ LEMMAS = (
     Lemma(
         "branch selection",
         "the result of a branching op is, element by element, the value of the branch that the index chooses",
-        "devices that exchange data in a branch choose alike",
+        "devices that exchange data in a branch choose alike; where the index is undefined nothing is known",
         Theory.EXACT,
         "ops/control_relation.py",
     ),
