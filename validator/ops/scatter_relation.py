@@ -13,7 +13,7 @@ from ..read.ir import Op, TensorType
 from ..relation.objects import Dom, Rel
 from .annotations import ANNOTATIONS
 from .engine import Engine, RowOperand
-from .guarded import Guarded, index_joints
+from .guarded import Guarded, index_joints, join, split_guarded
 from .indexing_relation import promises_kept
 from .keys import region_key
 from .monoid import Monoid, monoid_of_region
@@ -172,18 +172,23 @@ def _update_indices(engine: Engine, dims: ScatterDims, starts: Any, updates: Any
 
 
 def _landed(engine: Engine, updates: Any, joint: Guarded, lands: Rel) -> list[Any] | None:
-    """Pieces o → (update element, guards) of the updates that land on o; None where one would be counted twice."""
+    """Pieces o → (update element, guards) of the updates that land on o; None where one would be counted twice.
+
+    Updates that are looked up themselves have guards of their own: both have to hold, which `join` says of each update.
+    """
     store, pieces = engine.store, []
-    back, keep = spread(engine.builder, lands, joint.rel, joint.width)
     for piece in updates.pieces:
-        if joint.guards and engine.unguarded(piece.atom)[1]:
+        together = join(engine, joint, split_guarded(engine, piece))
+        if together is None:
+            continue
+        back, keep = spread(engine.builder, lands, together.rel, joint.width)
+        forget = store.project_out(store.identity_on(store.range(back)), 0, back.arity_out - keep.arity_in)
+        if updates.monoid is not None and not updates.monoid.idempotent and not store.counts_once(back, forget):
             return None
-        inner = store.side_by_side(piece.rel, keep)
-        if updates.monoid is not None and not updates.monoid.idempotent and not store.counts_once(back, inner):
-            return None
-        read = store.compose(back, inner)
+        read = store.compose(back, forget)
         if not store.empty(read):
-            pieces.append(Piece(engine.guard(piece.atom, joint.guards), read, piece.coefficient))
+            base = engine.unguarded(piece.atom)[0]
+            pieces.append(Piece(engine.guard(base, together.guards), read, piece.coefficient))
     return pieces
 
 

@@ -1,0 +1,36 @@
+"""Programs as people write them are proved, with a certificate that is accepted, and their broken twins refuted."""
+
+from __future__ import annotations
+
+import pytest
+
+import shardproof
+from shardproof import Theory, Verdict
+from shardproof.validator.check.check import check
+from shardproof.validator.options import Options
+from shardproof.validator.validate import validate_programs
+
+from . import hand_written_graphs
+from .conftest import Capture
+
+PROGRAMS = {**hand_written_graphs.PROGRAMS}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_right_ones_are_proved_with_a_certificate(name: str, captured: Capture) -> None:
+    program = PROGRAMS[name]
+    functions = program.functions(broken=False)
+    before, after = captured(lambda: shardproof.compare(*functions, *program.arguments))
+    report = validate_programs(before, after, Options(Theory(program.theory), certificate=True))
+    assert report.verdict is Verdict.PROVED, str(report)
+    assert report.certificate is not None, [note.text for note in report.notes]
+    assert check(report.certificate.encode(), "c", before, after).theory is report.theory
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_broken_twins_are_refuted(name: str) -> None:
+    program = PROGRAMS[name]
+    functions = program.functions(broken=True)
+    report = shardproof.compare(*functions, *program.arguments, theory=program.theory)
+    assert report.verdict is Verdict.REFUTED, str(report)
+    assert report.counterexample is not None
