@@ -5,7 +5,9 @@ Windows that leave the operand land nowhere. Unknown indices are guards on their
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any
 
 from ..read.attributes import ScatterDims
@@ -13,7 +15,7 @@ from ..read.ir import Op, TensorType
 from ..relation.objects import Dom, Rel
 from .annotations import ANNOTATIONS
 from .engine import Engine, RowOperand
-from .guarded import Guarded, index_joints, join, split_guarded
+from .guarded import Guarded, chosen, index_form, index_joints, join, split_guarded
 from .indexing_relation import promises_kept
 from .keys import region_key
 from .monoid import Monoid, monoid_of_region
@@ -60,7 +62,7 @@ def _summed(engine: Engine, op: Op, dims: ScatterDims, monoid: Monoid, operand: 
             return engine.unrelated(type_, "a partial result of another reducer is scattered")
     lands = landing(engine.builder, dims, operand.type, updates.type)
     pieces: list[Any] = []
-    source = engine.as_sum(updates, monoid)
+    source = _without_masks(engine, engine.as_sum(updates, monoid))
     indices = _update_indices(engine, dims, starts, updates)
     if not store.set_equal(updates.domain, engine.points(updates.type)):
         return engine.unrelated(type_, "updates are undefined in part")
@@ -75,7 +77,8 @@ def _summed(engine: Engine, op: Op, dims: ScatterDims, monoid: Monoid, operand: 
             return engine.unrelated(type_, "a scatter counts one update several times")
         pieces.extend(made)
     base = engine.as_sum(operand, monoid)
-    levels = 1 + max(base.levels, updates.levels)
+    # a zero that a mask leaves is added all the same, which -0.0 shows
+    levels = 1 + max(base.levels, source.levels, int(updates.monoid is not None))
     theory = strongest([operand.theory, starts.theory, updates.theory])
     engine.used("guard")
     merged = engine.merged([*base.pieces, *pieces], monoid, type_.dtype)
@@ -83,6 +86,50 @@ def _summed(engine: Engine, op: Op, dims: ScatterDims, monoid: Monoid, operand: 
         closed = [engine.close(value, "updates take away what they are added to") for value in (operand, updates)]
         return _summed(engine, op, dims, monoid, closed[0], starts, closed[1])
     return engine.settle(engine.value(type_, merged, operand.domain, monoid, levels, theory))
+
+
+def _without_masks(engine: Engine, updates: Any) -> Any:
+    """A sum of updates in which those that a test of integers makes zero are what is tested, under guards on these.
+
+    Each device of a look-up in parts adds zeros where another one has the row, at whichever row its own indices end up.
+    """
+    store, pieces = engine.store, []
+    for piece in updates.pieces:
+        parts = _masked(engine, piece.atom) if updates.monoid is Monoid.ADD else None
+        if parts is None or not all(store.counts_once(piece.rel, part.rel) for part in parts):
+            pieces.append(piece)
+            continue
+        read = [Piece(p.atom, store.compose(piece.rel, p.rel), piece.coefficient * p.coefficient) for p in parts]
+        pieces += [part for part in read if not store.empty(part.rel)]
+    if len(pieces) == len(updates.pieces) and all(map(operator.is_, pieces, updates.pieces)):
+        return updates
+    return replace(updates, pieces=engine.gathered(pieces), levels=max(updates.levels, 1))
+
+
+def _masked(engine: Engine, atom: Any) -> list[Any] | None:
+    """What a choice between elements and zero adds at each of its indices; None where no integers are tested."""
+    operation = engine.integer_operation(atom)
+    if operation is None or operation[0] != "stablehlo.select":
+        return None
+    store, (test, chosen_, other) = engine.store, operation[2]
+    whole = store.identity_on(store.everything(atom.arity))
+    test, read, zero = (Piece(term, whole if rel is None else rel) for term, rel in (test, chosen_, other))
+    shape = TensorType((), test.atom.dtype)
+    is_zero = engine.number_of(zero.atom) == 0 or (
+        engine.is_integer(zero.atom) and store.constant_range(zero.rel) == (0,)
+    )
+    if not is_zero or engine.unguarded(read.atom)[1]:
+        return None
+    tested = index_form(engine, engine.value(shape, (test,), store.domain(test.rel)))
+    guards = [guard for part in tested.pieces for guard in split_guarded(engine, part).guards]
+    if not guards or any(guard.dtype.is_bool for guard in guards):
+        return None
+    parts: list[Any] = []
+    for part in tested.pieces:
+        there = store.fix_range(part.rel, 0, 1)
+        if not store.empty(there):
+            parts += chosen(engine, read, Guarded(split_guarded(engine, part).guards, 1, there))
+    return parts
 
 
 def _updated(

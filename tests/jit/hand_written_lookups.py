@@ -1,0 +1,61 @@
+"""Tables whose rows are cut, and what looks rows up in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from .hand_written import DEVICES, ROWS, WHOLE, Program, floats, integers
+
+WORDS = 12
+
+
+def _rows(table: Any, words: Any) -> Any:
+    return jnp.take(table, words, axis=0, mode="clip")
+
+
+def _masked_rows(table: Any, words: Any, *, broken: bool = False) -> Any:
+    """Every device looks up what it has, and something else in the place of what it has not."""
+    count = len(table)
+    mine = jnp.clip(words, 0, DEVICES * count - 1) - lax.axis_index("d") * count
+    there = (mine >= 0) & (mine < count)
+    rows = table[jnp.clip(mine, 0, count - 1)]
+    return lax.psum(rows if broken else jnp.where(there[:, None], rows, 0), "d")
+
+
+def _products(table: Any, words: Any) -> Any:
+    return jax.nn.one_hot(jnp.clip(words, 0, WORDS - 1), WORDS) @ table
+
+
+def _products_of_parts(table: Any, words: Any, *, broken: bool = False) -> Any:
+    count = len(table)
+    first = 0 if broken else lax.axis_index("d") * count
+    return lax.psum(jax.nn.one_hot(jnp.clip(words, 0, DEVICES * count - 1) - first, count) @ table, "d")
+
+
+def _language_model(table: Any, words: Any) -> Any:
+    return jax.nn.log_softmax(jnp.tanh(_rows(table, words)) @ table.T)
+
+
+def _language_model_of_parts(table: Any, words: Any, *, broken: bool = False) -> Any:
+    scores = jnp.tanh(_masked_rows(table, words)) @ table.T
+    top = lax.pmax(lax.stop_gradient(scores).max(-1, keepdims=True), "d")
+    total = jnp.exp(scores - top).sum(-1, keepdims=True)
+    return scores - top - jnp.log(total if broken else lax.psum(total, "d"))
+
+
+_TABLE = (floats(WORDS, 3), integers(7))
+_MASKED = Program(_rows, _masked_rows, (ROWS, WHOLE), WHOLE, _TABLE)
+
+PROGRAMS = {
+    "masked rows": _MASKED,
+    "masked rows, gradients": replace(_MASKED, gradients=(0,)),
+    "products with one-hot rows": Program(_products, _products_of_parts, (ROWS, WHOLE), WHOLE, _TABLE),
+    "a language model": Program(
+        _language_model, _language_model_of_parts, (ROWS, WHOLE), jax.sharding.PartitionSpec(None, "d"), _TABLE, "real"
+    ),
+}
