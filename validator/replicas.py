@@ -13,7 +13,7 @@ from .options import Options
 from .read.ir import DType, Program, Region
 from .read.program import read_pair
 from .read.runnable import NotRunnableError, runnable_module
-from .read.scalars import fold_scalars
+from .read.simplified import simplified
 from .run import Source
 from .validate import relations_of
 
@@ -65,7 +65,7 @@ def replica_run(
     """
     spec, implementation = read_pair(before.data, after.data, names=(before.name, after.name))
     _check_size(spec, implementation, limits)
-    relations, _ = relations_of(fold_scalars(spec), fold_scalars(implementation), options)
+    relations, _ = relations_of(simplified(spec), simplified(implementation), options)
     layouts = given_layouts(spec, implementation, relations)
     poison = np.random.default_rng([witness.seed, 0xBAD])
     counts = (spec.num_replicas, spec.num_partitions) if layouts.before_devices > 1 else (1, 1)

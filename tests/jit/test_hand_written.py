@@ -10,10 +10,18 @@ from shardproof.validator.check.check import check
 from shardproof.validator.options import Options
 from shardproof.validator.validate import validate_programs
 
-from . import hand_written_graphs
+from . import hand_written_graphs, hand_written_lookups, hand_written_loops
 from .conftest import Capture
 
-PROGRAMS = {**hand_written_graphs.PROGRAMS}
+PROGRAMS = {
+    f"{area}: {name}": program
+    for area, programs in (
+        ("graphs", hand_written_graphs.PROGRAMS),
+        ("look-ups", hand_written_lookups.PROGRAMS),
+        ("loops", hand_written_loops.PROGRAMS),
+    )
+    for name, program in programs.items()
+}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -73,7 +73,8 @@ class _Writing:
         original, device = decision.original.trace, decision.device.trace
         assert original is not None and device is not None
         self.blocks = (original.blocks[0], device.blocks[0])
-        self.loops = {op: k for k, op in enumerate(_loops(self.blocks[0]))}
+        paired = {loop.op for loop, _ in decision.device.context.loops}
+        self.loops = {op: k for k, op in enumerate(op for op in _loops(self.blocks[0]) if op in paired)}
         carried: dict[int, tuple[int, str, int]] = {}
         for loop, _ in decision.device.context.loops:
             for k, start, end in zip(loop.carried, loop.atoms, loop.results, strict=True):

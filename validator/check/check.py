@@ -20,7 +20,7 @@ from ..read.certificates import Certificate, FormError, read_certificate
 from ..read.ir import Program, TensorType
 from ..read.relations import NO_RELATIONS
 from ..read.relations import Relations as Given
-from ..read.scalars import fold_scalars
+from ..read.simplified import simplified
 from ..read.unreduced import with_sums_written_out
 from ..relation.build import Builder
 from ..relation.given import device_vectors, stated_relation
@@ -55,7 +55,7 @@ def check(
     Raises `ReadError` for a file that is no MLIR text, and `Rejection` with the step and the reason for a certificate
     that does not prove that the programs are equal.
     """
-    before, after = with_sums_written_out(fold_scalars(before), fold_scalars(after), (given.parameters, given.results))
+    before, after = with_sums_written_out(simplified(before), simplified(after), (given.parameters, given.results))
     try:
         return _check(read_certificate(data, name), before, after, given, in_bounds)
     except FormError as error:

@@ -1,4 +1,4 @@
-"""Loops: one of the after program goes with one of the before program, or is its body repeated."""
+"""Loops: one of the after program goes with one of the before program, or either is its body repeated."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ class Loop:
 def followed(run: Run, op: Op, values: Sequence[Any]) -> list[Any]:
     initial = [run.known(value) for value in values]
     pair, relations = run.tables.loop(run.step)
-    if run.is_original:
+    if run.is_original and len(run.step.blocks) % 2 == 0:
         return _specified(run, op, initial, relations)
-    return _repeated(run, op, initial) if pair is None else _paired(run, op, initial, pair, relations)
+    return (
+        _repeated(run, op, initial) if run.is_original or pair is None else _paired(run, op, initial, pair, relations)
+    )
 
 
 def _term(run: Run, number: int, part: str, position: int, initial: Value) -> Term:

@@ -82,6 +82,8 @@ class Context:
     lemmas: dict[str, int] = field(default_factory=dict)
     """How often each lemma was used, for the report."""
     assume_in_bounds: bool = False
+    repeats: bool = False
+    """Whether the original's loops are their bodies repeated, where their trips are known."""
     bridge: Bridge | None = None
     """The e-graph's side of the walk; None switches all algebra off."""
     reals: Reals | None = None

@@ -97,14 +97,16 @@ def decide(
     course: Course | None = None,
     node_limit: int | None = None,
     traced: bool = False,
+    repeats: bool = False,
 ) -> Decision:
     """Relate both programs. `None` for a result means that time ran out before it was reached.
 
     `relations` stand before what the programs' shardings say of parameters and results. `course` hears how far this is.
+    With `repeats` the original's loops are unrolled; where there is none to unroll, nothing is compared.
     """
     began = time.thread_time()
     course = course or Course()
-    context = Context(assume_in_bounds=assume_in_bounds)
+    context = Context(assume_in_bounds=assume_in_bounds, repeats=repeats)
     context.bridge = Bridge(context, accepted, node_limit)
     context.reals = Reals(context) if accepted is Theory.REAL else None
     original = Walk(context, Builder(context.store, NO_DEVICES), True, deadline)
@@ -143,6 +145,8 @@ def decide(
             context.reals.left_out.ends(expected)
     except WalkTimeoutError:
         return Decision(nothing, blocked, nothing, original, device, out_of_time=True)
+    if repeats and "loop unrolling" not in context.lemmas:
+        return Decision(nothing, blocked, nothing, original, device)
     least = MIN_PATIENCE if context.reals is None else REAL_PATIENCE
     device.patience = max(least, PATIENCE * (time.thread_time() - start))
     if stages:

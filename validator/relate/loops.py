@@ -6,7 +6,9 @@ the conditions are equal on every device and that it holds at the end, then both
 for the results. Where H_k leads to another device of the original's, its devices have to go on alike, too, and so have
 those that exchange data in the loop: a collective takes what all of them have in the same iteration.
 H_k is a guess (from shardings, from the initial values, or replicated); the checks prove.
-A loop that only the partitioned program has is unrolled if its trips are known.
+A loop that only the partitioned program has is unrolled if its trips are known. Where that leaves something without a
+proof, the original's loops are unrolled in a second attempt: one side may have a loop where the other one has none, or
+one of other trips.
 Theory: exact, plus what the checks need.
 """
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from .walk import Walk
 
 MAX_TRIPS = 64
-"""Trips up to which a loop that only the partitioned program has is unrolled."""
+"""Trips up to which a loop is unrolled that is not paired."""
 
 MAX_UNROLLED_OPS = 4_000
 """Ops up to which a loop is unrolled: one that does not match must be reported, not worked at."""
@@ -63,7 +65,16 @@ class Loop:
 
 def relate_loop(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
     """A while loop of either program."""
-    return _original(walk, op, initial) if walk.is_original else _device(walk, op, initial)
+    if not walk.is_original:
+        return _device(walk, op, initial)
+    if walk.context.repeats:
+        repeated = _unrolled(walk, op, initial)
+        if repeated is not None:
+            walk.context.used("loop unrolling")
+            return repeated
+        # a loop that is repeated has none in it that is not
+        walk.unrolling = None if walk.unrolling is None else -1
+    return _original(walk, op, initial)
 
 
 def _original(walk: Walk, op: Op, initial: list[Val]) -> list[AnyVal]:
@@ -234,16 +245,20 @@ def _unrolled(walk: Walk, op: Op, initial: Sequence[Val]) -> list[AnyVal] | None
     carried: list[AnyVal] = list(initial)
     if all(not isinstance(value, Val) or value.known is None for value in carried):
         return None
-    outermost = walk.unrolling is None
+    outermost, known = walk.unrolling is None, len(walk.context.loops)
     if walk.unrolling is None:
         walk.unrolling = MAX_NESTED_OPS
     if walk.trace is not None:
         walk.trace.loop(None, (), walk.trace.walked())
+    results = None
     try:
-        return _trip_by_trip(walk, op, carried)
+        results = _trip_by_trip(walk, op, carried)
     finally:
+        if walk.is_original and results is None:
+            del walk.context.loops[known:]
         if outermost:
             walk.unrolling = None
+    return results
 
 
 def _trip_by_trip(walk: Walk, op: Op, carried: list[AnyVal]) -> list[AnyVal] | None:
@@ -259,6 +274,8 @@ def _trip_by_trip(walk: Walk, op: Op, carried: list[AnyVal]) -> list[AnyVal] | N
         if walk.unrolling < 0:
             return None
         carried = _region(walk, op, 1, carried)
+        if walk.unrolling < 0:
+            return None
     return None
 
 
