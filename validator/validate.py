@@ -8,7 +8,6 @@ contradict each other, the run ends as an internal error (`guard.py`).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -67,34 +66,9 @@ def validate_programs(before: Program, after: Program, options: Options, course:
     relations, relation_notes = relations_of(before, after, options)
     before, after = with_sums_written_out(before, after, (relations.parameters, relations.results))
     in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
-<<<<<<< HEAD
     decided = _decided(before, after, options, relations, course, in_bounds)
     notes = tuple(before.notes) + tuple(after.notes) + relation_notes + decided.notes
     unproved = [k for k in range(len(before.results)) if k not in decided.proved]
-=======
-    decision: Decision | None = None
-    for theory, repeats in _attempts(before, options.theory):
-        found = decide(
-            before,
-            after,
-            deadline=course.deadline,
-            assume_in_bounds=in_bounds,
-            accepted=theory,
-            relations=relations,
-            course=course,
-            node_limit=options.node_limit,
-            traced=options.certificate,
-            repeats=repeats,
-        )
-        if decision is None or len(_proved(found)) > len(_proved(decision)):
-            decision = found
-        if len(_proved(decision)) == len(before.results):
-            break
-    assert decision is not None
-    notes = tuple(before.notes) + tuple(after.notes) + relation_notes + decision.notes
-    proved = _proved(decision)
-    unproved = [k for k in range(len(before.results)) if k not in proved]
->>>>>>> ded59ae (Loops lose counters that tell nothing, and are repeated on both sides where they cannot be paired)
     counterexample = None
     if unproved and decided.main.node_limit_met:
         notes += ("the e-graph met its limit of nodes: a higher one may find a proof",)
@@ -111,9 +85,28 @@ def validate_programs(before: Program, after: Program, options: Options, course:
     return _with_certificate(report, before, after, decided, options) if options.certificate else report
 
 
-<<<<<<< HEAD
 def _decided(
     before: Program, after: Program, options: Options, relations: Relations, course: Course, in_bounds: bool
+) -> Decided:
+    """What is proved with the before program's loops paired and, where that leaves something, with them repeated."""
+    attempt = partial(_attempted, before, after, options, relations, course, in_bounds)
+    found = attempt(repeats=False)
+    loops = any(op.name == "stablehlo.while" for region in regions(before.body) for op in region.ops)
+    if len(found.proved) == len(before.results) or not loops:
+        return found
+    repeated = attempt(repeats=True)
+    return repeated if len(repeated.proved) > len(found.proved) else found
+
+
+def _attempted(
+    before: Program,
+    after: Program,
+    options: Options,
+    relations: Relations,
+    course: Course,
+    in_bounds: bool,
+    *,
+    repeats: bool,
 ) -> Decided:
     """What is proved in the theories that the options accept: over the reals, what the checker accepts besides.
 
@@ -127,11 +120,12 @@ def _decided(
         assume_in_bounds=in_bounds,
         relations=relations,
         node_limit=options.node_limit,
+        repeats=repeats,
     )
     over_reals = options.theory is Theory.REAL
     theory = Theory.REASSOCIATED if over_reals else options.theory
     weaker = asked(accepted=theory, course=course, traced=options.certificate)
-    if not over_reals or len(below_reals(weaker)) == len(before.results):
+    if not over_reals or len(below_reals(weaker)) == len(before.results) or not weaker.expected:
         return Decided(weaker)
     real = asked(accepted=Theory.REAL, course=course.without_proofs(), traced=True)
     course.enter(Phase.CHECKING)
@@ -142,18 +136,6 @@ def _decided(
 
 
 def _with_certificate(report: Report, before: Program, after: Program, decided: Decided, options: Options) -> Report:
-=======
-def _attempts(before: Program, accepted: Theory) -> Iterator[tuple[Theory, bool]]:
-    """In which theories a proof is looked for, in turn, and whether the before program's loops are unrolled for it."""
-    loops = any(op.name == "stablehlo.while" for region in regions(before.body) for op in region.ops)
-    for repeats in (False, True) if loops else (False,):
-        # the laws of the reals lead some terms away from what the weaker theory finds: it is tried first
-        for theory in (Theory.REASSOCIATED, Theory.REAL) if accepted is Theory.REAL else (accepted,):
-            yield theory, repeats
-
-
-def _with_certificate(report: Report, before: Program, after: Program, decision: Decision, options: Options) -> Report:
->>>>>>> ded59ae (Loops lose counters that tell nothing, and are repeated on both sides where they cannot be paired)
     """The report with the proof as a certificate, or with a note on why there is none."""
     if report.verdict is not Verdict.PROVED:
         return report
