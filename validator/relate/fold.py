@@ -231,6 +231,8 @@ def candidate(walk: Walk, own: dict[int, Piece], definition: Definition) -> Rel 
         own_place = store.meet(match, store.identity_on(store.domain(match)))
         if store.set_equal(store.domain(own_place), store.domain(match)):
             return own_place
+    if (exact := _holding_alike(walk, own, match, [piece for piece, _ in parts])) is not None:
+        return exact
     for _, part in parts:
         # a strided part has strided indices: what holds of them without the strides may hold between them too
         for hull in (store.affine_hull(part), store.affine_hull(part, strides=False)):
@@ -251,6 +253,26 @@ def candidate(walk: Walk, own: dict[int, Piece], definition: Definition) -> Rel 
     if store.empty(match):
         return None
     return match if store.single_valued(match) else store.lexmin(match)
+
+
+def _holding_alike(walk: Walk, own: dict[int, Piece], match: Rel, pieces: Sequence[Piece]) -> Rel | None:
+    """The pairs in which point and index hold the same of these pieces, each from the same element to the same one.
+
+    Only where that leaves one index to every point: prefix sums over parts put together are told apart by it.
+    """
+    store, found = walk.store, match
+    for piece in pieces:
+        mine = own[piece.atom.number].rel
+        absent = store.set_minus(store.range(found), store.domain(piece.rel))
+        holding = store.restrict(found, store.domain(mine))
+        found = store.minus(found, store.restrict_range(holding, absent))
+    for piece in pieces if not store.single_valued(found) else ():
+        mine = own[piece.atom.number].rel
+        for ends in (store.lexmin, store.lexmax):
+            holding = store.restrict(found, store.domain(mine))
+            found = store.minus(found, store.minus(holding, store.compose(ends(mine), store.reverse(ends(piece.rel)))))
+    alike = store.single_valued(found) and store.set_equal(store.domain(found), store.domain(match))
+    return found if alike else None
 
 
 def _chain(walk: Walk, value: Val) -> Val:

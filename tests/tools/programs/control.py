@@ -71,6 +71,14 @@ def _scan_rows(a):
     return lax.scan(lambda c, r: (c + r, c * r), a[0], a)
 
 
+def _prefix_sums(a: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return jnp.cumsum(jnp.stack([a, jnp.sin(a), a * a], -1), -1), jnp.cumsum(jnp.concatenate([a, jnp.sin(a)], 1), 1)
+
+
+def _piecewise(a: jax.Array) -> jax.Array:
+    return jnp.piecewise(a, [a > 2, a > 1, a > 0], [jnp.sin, jnp.cos, lambda x: x + 1, lambda x: x * 0.5])
+
+
 def _twice(row: jax.Array) -> jax.Array:
     return row * 2 + 1
 
@@ -142,6 +150,8 @@ ENTRIES: tuple[Entry, ...] = (
     entry("bf16_mean", lambda a: jnp.mean(a, 0), [((8, 16), _XY, "bfloat16")], P()),
     entry("half_softmax", jax.nn.softmax, [((8, 16), _XY, "float16")], _XY),
     entry("cholesky_batch", jnp.linalg.cholesky, [((8, 4, 4), P("x"))], P("x")),
+    entry("prefix_sums_of_parts", _prefix_sums, [((8, 4), P("x", "y"))], P("x")),
+    entry("piecewise", _piecewise, [((8, 4), _XY)], _XY),
     entry("gradient", jnp.gradient, [((8,), P("x"))], P("x")),
     entry("cholesky_of_rows", lambda a: jnp.linalg.cholesky(_gram(lax.map(_twice, a))), [((3, 4), P(None, "y"))], P()),
     entry("associative_scan", lambda a: lax.associative_scan(jnp.multiply, a), [((16, 4), P("y"))], P("y")),
