@@ -7,6 +7,7 @@ import pytest
 from shardproof.validator.ops.record import Theory
 
 from .modules import module, theory_of
+from .test_ordered import ARGMAX
 
 ROWS = [("a", "4xf32", ""), ("x", "4xf32", "")]
 FIRST_TWO = """%mask = stablehlo.constant dense<[true, true, false, false]> : tensor<4xi1>
@@ -277,3 +278,48 @@ def test_quotients_of_a_table_that_is_cut_between_devices_are_written_out() -> N
     cancelled = f"%log = stablehlo.log %d : {t} %e = stablehlo.exponential %log : {t}"
     after = module(arguments, "3xf32", f"{shared} {cancelled} {end.format('%e')}")
     assert theory_of(before, after, Theory.REAL) is None
+
+
+_DECIDED = {
+    "a branch": (
+        "%out = stablehlo.negate %rows : tensor<4xf32>",
+        """%out = "stablehlo.if"(%same) ({
+            %negated = stablehlo.negate %rows : tensor<4xf32> stablehlo.return %negated : tensor<4xf32>
+          }, { stablehlo.return %rows : tensor<4xf32> }) : (tensor<i1>) -> tensor<4xf32>""",
+    ),
+    "the start of a sum": (
+        "%total = stablehlo.reduce(%rows init: %none) applies stablehlo.add across dimensions = [0] "
+        ": (tensor<4xf32>, tensor<f32>) -> tensor<f32>",
+        "%total = stablehlo.reduce(%rows init: %diff) applies stablehlo.add across dimensions = [0] "
+        ": (tensor<4xf32>, tensor<f32>) -> tensor<f32>",
+    ),
+    "the start of a reduction in order": tuple(
+        "%index = stablehlo.iota dim = 0 : tensor<4xi32> %zero = stablehlo.constant dense<0> : tensor<i32> "
+        f"%low = stablehlo.constant dense<0xFF800000> : tensor<f32> {start} "
+        "%w:2 = stablehlo.reduce(%rows init: %start), (%index init: %zero) across dimensions = [0] "
+        ": (tensor<4xf32>, tensor<4xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)"
+        f"{ARGMAX.replace('tensor<T>', 'tensor<f32>')} %total = stablehlo.convert %w#1 : (tensor<i32>) -> tensor<f32>"
+        for start in (
+            "%start = stablehlo.optimization_barrier %low : tensor<f32>",
+            "%start = stablehlo.select %same, %low, %diff : tensor<i1>, tensor<f32>",
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _DECIDED)
+def test_what_is_constant_over_the_reals_only_decides_over_the_reals_only(name: str) -> None:
+    """x − x is 0, and so equal to itself, unless x is infinite."""
+    shared = """%diff = stablehlo.subtract %one, %one : tensor<f32> %none = stablehlo.constant dense<0.0> : tensor<f32>
+      %same = stablehlo.compare EQ, %diff, %diff : (tensor<f32>, tensor<f32>) -> tensor<i1>"""
+    spread = "%out = stablehlo.broadcast_in_dim %total, dims = [] : (tensor<f32>) -> tensor<4xf32>"
+    before, after = (
+        module(
+            [("rows", "4xf32", ""), ("one", "f32", "")],
+            "4xf32",
+            f"{shared} {text} {spread if '%total =' in text else ''} return %out : tensor<4xf32>",
+        )
+        for text in _DECIDED[name]
+    )
+    assert theory_of(before, after) is None
+    assert theory_of(before, after, Theory.REAL) is Theory.REAL

@@ -127,9 +127,10 @@ def reduced_in_order(
             parts += [(letters.atoms, letters.rel, row_rank + inner.depth) for letters in inner.letters]
     sequences = collected(store, parts, read.arity_in - row_rank, domain)
     order = _order(full_key, values, sequences, types)
+    theory = strongest([order.theory, *(init.theory for init in inits)])
     any_count = laws.commutative and laws.idempotent
     engine.used("ordered reduction")
-    return engine.in_order(replace(order, any_order=laws.commutative, any_count=any_count))
+    return engine.in_order(replace(order, theory=theory, any_order=laws.commutative, any_count=any_count))
 
 
 def windows_in_order(
