@@ -68,6 +68,9 @@ NOT_SPOKEN_OF = {
       %r = stablehlo.convert %i : ({WHOLE}) -> {F}""",
     "the power zero": f"{LOGARITHM} %r = stablehlo.power %q, %zero : {F}",
     "a power of zero": f"%m = stablehlo.negate %one : {F} %r = stablehlo.power %zero, %m : {F}",
+    "a complex logarithm": f"""%z = stablehlo.complex %x, %zero : tensor<3xcomplex<f32>>
+      %l = stablehlo.log %z : tensor<3xcomplex<f32>>
+      %r = stablehlo.real %l : (tensor<3xcomplex<f32>>) -> {F}""",
     "a pole": f'%r = "chlo.lgamma"(%x) : ({F}) -> {F}',
     "a sum": f"""{QUOTIENT} %z = stablehlo.constant dense<0.0> : tensor<f32>
       %s = stablehlo.reduce(%q init: %z) applies stablehlo.add across dimensions = [0]

@@ -66,7 +66,7 @@ class RealNumbers:
             self.met = True
         if not self.met:
             return results
-        if op.name in _POLES and op.operands[0].tensor.dtype.is_float:
+        if op.name in _POLES and results[0].dtype.kind in "fc":
             real = np.logical_and.reduce([np.isfinite(operand) for operand in operands])
             results = [np.where(np.isfinite(result) | ~real, result, np.nan) for result in results]
         if not _keeps(op):
