@@ -51,6 +51,9 @@ SPOKEN_OF = {
       %r = stablehlo.convert %d : ({WHOLE}) -> {F}""",
     "an overflow": f"""%big = stablehlo.constant dense<1.0e3> : {F} %m = stablehlo.multiply %big, %x : {F}
       %r = stablehlo.exponential %m : {F}""",
+    "a difference of infinite constants": f"""%i = stablehlo.constant dense<0xFF800000> : {F} {POSITIVE}
+      %m = stablehlo.select %p, %x, %i : {B}, {F} %d = stablehlo.subtract %m, %i : {F}
+      %n = stablehlo.compare NE, %d, %d : ({F}, {F}) -> {B} %r = stablehlo.select %n, %zero, %m : {B}, {F}""",
     "a constant that is no number": f"""%n = stablehlo.constant dense<0x7FC00000> : {F} {POSITIVE}
       %r = stablehlo.select %p, %x, %n : {B}, {F}""",
 }

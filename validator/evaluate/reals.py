@@ -19,13 +19,15 @@ from ..ops.records import MEANINGS
 from ..read.ir import Op, Program, Region, TensorType
 
 _SILENT = frozenset(f"{dialect}.{name}" for dialect in ("chlo", "mhlo") for name in ("digamma", "erf_inv", "lgamma"))
-"""Functions with poles that are computed number by number, so that numpy notices nothing."""
+"""Partial functions that are computed number by number, so that numpy notices nothing."""
 
-_POLES = _SILENT | {
-    *(f"stablehlo.{name}" for name in ("divide", "log", "log_plus_one", "power", "remainder", "rsqrt", "tan")),
-    *(f"{dialect}.{name}" for dialect in ("chlo", "mhlo") for name in ("atanh", "tan")),
+_PARTIAL = _SILENT | {
+    *(f"stablehlo.{name}" for name in ("divide", "log", "log_plus_one", "power", "remainder", "rsqrt", "sqrt", "tan")),
+    *(f"{dialect}.{name}" for dialect in ("chlo", "mhlo") for name in ("acos", "acosh", "asin", "atanh", "tan")),
 }
-"""Functions that give an infinity, or a number, where they have no value among the reals."""
+"""Functions of elements that have no value for some numbers; floats then have NaN or an infinity."""
+
+_MAY_BE_PARTIAL = _PARTIAL | {f"stablehlo.{name}" for name in ("cholesky", "custom_call", "triangular_solve")}
 
 _HIDES = frozenset(f"stablehlo.{name}" for name in ("bitcast_convert", "compare", "is_finite", "power"))
 
@@ -39,11 +41,6 @@ _KEEPS = frozenset(
 _KEEP = frozenset({Family.MOVEMENT, Family.COLLECTIVE, Family.CONTROL})
 """Ops, and families of ops, of which a result that depends on NaN is NaN; what their regions do is judged there."""
 
-_MAY_BE_PARTIAL = _POLES | {
-    *(f"stablehlo.{name}" for name in ("sqrt", "custom_call", "cholesky", "triangular_solve")),
-    *(f"{dialect}.{name}" for dialect in ("chlo", "mhlo") for name in ("acos", "acosh", "asin")),
-}
-
 
 @dataclass(slots=True)
 class RealNumbers:
@@ -52,25 +49,29 @@ class RealNumbers:
     met: bool = False
     lost: bool = False
     """Whether something else may have been made of it."""
+    _noticed: bool = False
 
     def floats(self) -> np.errstate:
-        """In whose `with` block numpy tells of it."""
-        return np.errstate(all="ignore", divide="call", invalid="call", call=self._meet)
+        """In whose `with` block numpy tells of it, and of more."""
+        return np.errstate(all="ignore", divide="call", invalid="call", call=self._notice)
 
-    def _meet(self, *_: Any) -> None:
-        self.met = True
+    def _notice(self, *_: Any) -> None:
+        self._noticed = True
 
     def judged(self, op: Op, operands: Sequence[Any], results: list[Any]) -> list[Any]:
-        """The results of an op, those that are no real numbers as NaN."""
-        if op.name in _SILENT:
-            self.met = True
-        if not self.met:
-            return results
-        if op.name in _POLES and results[0].dtype.kind in "fc":
-            real = np.logical_and.reduce([np.isfinite(operand) for operand in operands])
-            results = [np.where(np.isfinite(result) | ~real, result, np.nan) for result in results]
-        if not _keeps(op):
+        """The results of an op, those that are no real numbers as NaN.
+
+        What comes of infinite constants is none, either, but the program's own: it may test it, or return it.
+        """
+        if op.name in _PARTIAL and (self._noticed or op.name in _SILENT) and results[0].dtype.kind in "fc":
+            given = np.logical_and.reduce([np.isfinite(operand) for operand in operands])
+            none = given & ~np.isfinite(results[0])
+            if none.any():
+                self.met = True
+                results = [np.where(none, np.nan, results[0])]
+        if self.met and not _keeps(op):
             self.lost |= any(map(_has_none, operands))
+        self._noticed = False
         return results
 
     def end(self, results: Sequence[Any]) -> bool:
