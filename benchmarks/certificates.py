@@ -18,7 +18,7 @@ from shardproof.validator.check.check import check
 from shardproof.validator.check.errors import Rejection
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.ir import Program
-from shardproof.validator.read.scalars import fold_scalars
+from shardproof.validator.read.simplified import simplified
 from shardproof.validator.relate.decide import Decision, decide
 
 from .pairs import compiled, corpus_names, load, zoo_names
@@ -53,7 +53,7 @@ def measure(name: str) -> Row:
         compiled(name)
     pair = load(name)
     # one reading for both: steps are found again by their ops
-    before, after = fold_scalars(pair.before), fold_scalars(pair.after)
+    before, after = simplified(pair.before), simplified(pair.after)
     start = time.process_time()
     proved = _proved(_decide(before, after, traced=False))
     prove = time.process_time() - start

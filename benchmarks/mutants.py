@@ -24,7 +24,7 @@ from shardproof.validator.checked import with_reals
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.options import Options
 from shardproof.validator.read.ir import Program
-from shardproof.validator.read.scalars import fold_scalars
+from shardproof.validator.read.simplified import simplified
 from shardproof.validator.relate.decide import decide
 from shardproof.validator.report.verdict import Verdict
 from shardproof.validator.validate import validate_programs
@@ -139,7 +139,7 @@ def _prove(before: Program, original: Program, mutant: Mutant, said: Label | Non
     difference, and to make it small, is most of a validation's time. A benign mutant is tried over the reals, and then
     gets the whole validation.
     """
-    before, after = fold_scalars(before), fold_scalars(mutant.program)
+    before, after = simplified(before), simplified(mutant.program)
     decision = decide(before, after, deadline=None, assume_in_bounds=False)
     failing = next((k for k, one in enumerate(decision.comparisons) if one is None or not one.proved), None)
     if failing is None:
