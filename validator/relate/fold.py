@@ -231,8 +231,9 @@ def candidate(walk: Walk, own: dict[int, Piece], definition: Definition) -> Rel 
         own_place = store.meet(match, store.identity_on(store.domain(match)))
         if store.set_equal(store.domain(own_place), store.domain(match)):
             return own_place
-    if (exact := _holding_alike(walk, own, match, [piece for piece, _ in parts])) is not None:
-        return exact
+    alike = _holding_alike(walk, own, match, [piece for piece, _ in parts])
+    if store.single_valued(alike):
+        return alike
     for _, part in parts:
         # a strided part has strided indices: what holds of them without the strides may hold between them too
         for hull in (store.affine_hull(part), store.affine_hull(part, strides=False)):
@@ -252,13 +253,27 @@ def candidate(walk: Walk, own: dict[int, Piece], definition: Definition) -> Rel 
                 match = store.containing(match, own[piece.atom.number].rel, piece.rel)
     if store.empty(match):
         return None
-    return match if store.single_valued(match) else store.lexmin(match)
+    if store.single_valued(match):
+        return match
+    both = store.meet(match, alike)
+    return _straightest(walk, both if store.set_equal(store.domain(both), store.domain(match)) else match)
+
+
+def _straightest(walk: Walk, match: Rel) -> Rel:
+    """One index for each point: of several that hold the same the one that goes on as others do, or else the least."""
+    store, least = walk.store, walk.store.lexmin(match)
+    sure = store.set_minus(store.domain(match), store.domain(store.minus(match, least)))
+    if store.set_empty(sure):
+        return least
+    straight = store.meet(match, store.affine_hull(store.restrict(match, sure)))
+    fits = store.single_valued(straight) and store.set_equal(store.domain(straight), store.domain(match))
+    return straight if fits else least
 
 
 def _holding_alike(walk: Walk, own: dict[int, Piece], match: Rel, pieces: Sequence[Piece]) -> Rel | None:
     """The pairs in which point and index hold the same of these pieces, each from the same element to the same one.
 
-    Only where that leaves one index to every point: prefix sums over parts put together are told apart by it.
+    All pairs if that leaves some point without an index. Prefix sums over parts put together are told apart by it.
     """
     store, found = walk.store, match
     for piece in pieces:
@@ -271,8 +286,7 @@ def _holding_alike(walk: Walk, own: dict[int, Piece], match: Rel, pieces: Sequen
         for ends in (store.lexmin, store.lexmax):
             holding = store.restrict(found, store.domain(mine))
             found = store.minus(found, store.minus(holding, store.compose(ends(mine), store.reverse(ends(piece.rel)))))
-    alike = store.single_valued(found) and store.set_equal(store.domain(found), store.domain(match))
-    return found if alike else None
+    return found if store.set_equal(store.domain(found), store.domain(match)) else match
 
 
 def _chain(walk: Walk, value: Val) -> Val:
