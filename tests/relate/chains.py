@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from . import chain_collectives, chain_indexing, chain_moves, chain_sums
+from . import chain_collectives, chain_indexing, chain_moves, chain_parts, chain_sums
 from .chain import Chain
 
 STEPS: dict[str, Callable[[Chain], None]] = {
@@ -40,11 +40,15 @@ STEPS: dict[str, Callable[[Chain], None]] = {
     "collective_broadcast": chain_collectives.collective_broadcast,
     "all_reduce": chain_collectives.all_reduce,
     "reduce_scatter": chain_collectives.reduce_scatter,
+    "known_in_part": chain_parts.known_in_part,
+    "branch": chain_parts.branch,
+    "started": chain_parts.started,
 }
 MOVEMENT = ("reshape", "transpose", "broadcast_in_dim", "slice", "reverse", "concatenate", "pad", "iota", "constant")
 ELEMENTS = ("elementwise", "compare", "select", "clamp", "convert")
 SUMS = ("reduce", "reduce_window", "dot_general", "convolution")
 INDEXING = ("dynamic_slice", "dynamic_update_slice", "gather", "scatter")
+PARTS = ("known_in_part", "branch", "started")
 COLLECTIVES = (
     "all_gather",
     "all_to_all",

@@ -7,6 +7,8 @@ import pytest
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.ir import Program
 
+from .audits import audit
+from .chains import COLLECTIVES, ELEMENTS, MOVEMENT, PARTS
 from .lemma_parts import reducer
 from .pairs import Tensor, differs, program, proved
 
@@ -90,3 +92,16 @@ def test_what_a_branch_returns_is_not_known_where_its_index_is_padding():
 def test_what_is_known_on_every_device_decides(name: str):
     before, after = _programs(name, "%number")
     assert proved(before, after, Theory.EXACT)
+
+
+def test_scalars_that_are_known_on_some_devices():
+    """Against the evaluator, in random chains."""
+    seen = audit(range(24), ("iota", "reshape"), (*PARTS, "known_in_part", "elementwise", "convert", "select"), steps=6)
+    assert {"stablehlo.if", "stablehlo.case", "stablehlo.reduce"} <= set(seen.ops)
+    assert seen.refused <= 6 and seen.values >= 240
+
+
+@pytest.mark.slow
+def test_many_scalars_that_are_known_on_some_devices():
+    after = (*PARTS, *PARTS, *MOVEMENT, *ELEMENTS, *COLLECTIVES)
+    assert audit(range(1000, 1150), MOVEMENT, after, steps=12).values > 1000
