@@ -34,7 +34,7 @@ from shardproof.validator.read.program import read_program  # noqa: E402
 from shardproof.validator.report.report import Report  # noqa: E402
 from shardproof.validator.validate import validate_programs  # noqa: E402
 
-from . import sweep_indexing, sweep_movement, sweep_reductions, sweep_windows  # noqa: E402
+from . import sweep_indexing, sweep_library, sweep_movement, sweep_reductions, sweep_windows  # noqa: E402
 from .resumed import add_rows, read_rows  # noqa: E402
 from .sweep_case import Case  # noqa: E402
 from .watched import Failure, run  # noqa: E402
@@ -50,7 +50,7 @@ def programs() -> dict[str, Case]:
     """All programs by name, families taken in turn and mixed, so that the start of a run has some of each."""
     if not _known:
         families: dict[str, list[Case]] = defaultdict(list)
-        for source in (sweep_indexing, sweep_windows, sweep_movement, sweep_reductions):
+        for source in (sweep_indexing, sweep_windows, sweep_movement, sweep_reductions, sweep_library):
             for case in source.programs():
                 families[case.family].append(case)
         mixed = (sorted(cases, key=lambda case: zlib.crc32(case.name.encode())) for cases in families.values())
@@ -64,7 +64,16 @@ def judge(name: str) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     case = programs()[name]
     start = time.perf_counter()
-    compiled, before, after = _compile(case)
+    try:
+        lowered = case.lower()
+    except Exception as error:
+        # of any kind: functions of a library refuse what they do not take each in its own way
+        return {
+            "name": name,
+            "verdict": "NOT_MADE",
+            "message": f"{type(error).__name__}: {error}".splitlines()[0][:160],
+        }
+    compiled, before, after = _compile(lowered)
     built = time.perf_counter()
     if after is None:
         return {"name": name, "verdict": "NOT_PARTITIONED"}
@@ -81,10 +90,10 @@ def judge(name: str) -> dict[str, Any]:
     }
 
 
-def _compile(case: Case) -> tuple[jax.stages.Compiled, bytes, bytes | None]:
+def _compile(lowered: jax.stages.Lowered) -> tuple[jax.stages.Compiled, bytes, bytes | None]:
     with tempfile.TemporaryDirectory() as folder:
         options = {"xla_dump_to": folder, "xla_dump_hlo_pass_re": "spmd-partitioning", "xla_dump_hlo_as_proto": True}
-        compiled = case.lower().compile(compiler_options=options)
+        compiled = lowered.compile(compiler_options=options)
         dumped = {file.name: file for file in Path(folder).glob("*.hlo.pb")}
         after = [file.read_bytes() for name, file in dumped.items() if ".after_spmd-partitioning" in name]
         before = [file.read_bytes() for name, file in dumped.items() if ".before_spmd-partitioning" in name]

@@ -270,7 +270,7 @@ def _straightest(walk: Walk, match: Rel) -> Rel:
     return straight if fits else least
 
 
-def _holding_alike(walk: Walk, own: dict[int, Piece], match: Rel, pieces: Sequence[Piece]) -> Rel | None:
+def _holding_alike(walk: Walk, own: dict[int, Piece], match: Rel, pieces: Sequence[Piece]) -> Rel:
     """The pairs in which point and index hold the same of these pieces, each from the same element to the same one.
 
     All pairs if that leaves some point without an index. Prefix sums over parts put together are told apart by it.
