@@ -11,6 +11,7 @@ import pytest
 from shardproof.validator.check.check import check
 from shardproof.validator.check.errors import Rejection
 from shardproof.validator.evaluate.errors import EvaluationError
+from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.errors import ReadError
 from shardproof.validator.read.ir import Program
 from tests.tools.mutate import mutants
@@ -146,6 +147,23 @@ def test_a_weaker_theory_cannot_be_passed_off_as_a_stronger_one():
     changed = sealed(certificate("tp_mlp").replace('"reassociated"', '"exact"'))
     with pytest.raises(Rejection, match="claims another theory than 'reassociated'"):
         check(changed.encode(), "certificate", before, after)
+
+
+def test_less_may_be_claimed_than_is_shown():
+    """What is equal in reassociated arithmetic is so over the reals."""
+    before, after = pair("tp_mlp")
+    text = certificate("tp_mlp")
+    found = check(sealed(text.replace('"reassociated"', '"real"')).encode(), "certificate", before, after)
+    assert (found.theory, set(found.theories)) == (Theory.REAL, {Theory.REAL})
+    for changed in (
+        text.replace('theory = "reassociated"', 'theory = "real"'),
+        re.sub(r'results = \["reassociated"', 'results = ["real"', text),
+        re.sub(r"results = \[.*?\]", "results = []", text),
+        re.sub(r'results = \["reassociated"', 'results = ["reassociated", "reassociated"', text),
+    ):
+        assert changed != text
+        with pytest.raises(Rejection):
+            check(sealed(changed).encode(), "certificate", before, after)
 
 
 def test_a_rejection_names_the_step():
