@@ -18,6 +18,9 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ..evaluate.numbers import STORAGE
 from ..ops.elementwise import OF_POSITIVE
 from ..ops.monoid import Monoid
 from ..read.ir import DType
@@ -47,6 +50,14 @@ MAX_VALUES = 4
 """An integer of more possible values at a place stays a factor."""
 
 _Key = tuple[bool, DType, tuple[tuple[int, Fraction], ...]]
+
+
+def _rounded(number: Fraction, dtype: DType) -> float:
+    """The constant of the type that may stand for a number: programs have constants as their types round them."""
+    if abs(number) >= MAX_CONSTANT:
+        return math.inf
+    with np.errstate(over="ignore"):
+        return float(np.asarray(float(number)).astype(STORAGE[dtype]))
 
 
 class Reals:
@@ -151,7 +162,7 @@ class Reals:
             return [walk.constant_piece(0.0, dtype, form.domain)], None
         first = form.pieces[0]
         if len(form.pieces) == 1 and not factors_of(first):
-            number = float(first.coefficient) if abs(first.coefficient) < MAX_CONSTANT else math.inf
+            number = _rounded(first.coefficient, dtype)
             if rational(number, dtype) != first.coefficient:
                 return [], form  # it would stand for another number, the simplest one near it
             return [walk.constant_piece(number, dtype, form.domain)], None
