@@ -89,6 +89,11 @@ def counted(store: Any, rel: Rel, inner: Rel) -> tuple[Rel, int] | None:
             factor *= count
             if store.counts_once(rel, inner):
                 return rel, factor
+    for position in range(rel.arity_out):
+        # not all of q's coordinate, but the same number of q at every p
+        runs = _by_length(store, rel, inner, position)
+        if runs is not None and len(runs) == 1 and store.counts_once(runs[0][0], inner):
+            return runs[0][0], factor * runs[0][1]
     return None
 
 

@@ -8,7 +8,7 @@ of by +, −, ·, / and exp comes out as one such form, and equal values mostly 
 - a choice by a predicate p is [p] · a + (1 − [p]) · b, where [p] is 1 or 0 and its own square;
 - products of sums are multiplied out, unless an atom would then occur at two indices: such a sum is one factor;
 - a sum that is divided by is one factor too, without what is the same for all its summands;
-- Σ over x ∈ S(z) of m[x], times A[z]^(−e) for the factor A that is this very sum, is A[z]^(1 − e).
+- Σ over x ∈ S(z) of m[x], times A[z]^e for the factor A that is this very sum, is A[z]^(1 + e).
 
 All of that is the distributive law and exp(a + b) = exp(a) · exp(b), with x / x = 1.
 """
@@ -108,8 +108,11 @@ class Polynomials:
             raise NoFormError
         store, pieces = self.context.store, []
         domain = store.set_meet(first.domain, second.domain)
-        for a in first.pieces:
-            for b in second.pieces:
+        firsts, seconds = first.pieces, second.pieces
+        if any(self._clash(a, b) for a in firsts for b in seconds):
+            firsts, seconds = self._filled(firsts), self._filled(seconds)
+        for a in firsts:
+            for b in seconds:
                 if store.set_empty(store.set_meet(store.domain(a.rel), store.domain(b.rel))):
                     continue
                 if len(pieces) > MAX_PIECES:
@@ -121,6 +124,23 @@ class Polynomials:
                     for other in self.one_factor(walk, b):
                         pieces += self._times(one, other)
         return self.normal(walk, domain, pieces)
+
+    def _filled(self, pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+        """The same sum with whole rows in it: a · x + b · Σ of the row's others is (a − b) · x + b · Σ of the row."""
+        store, filled = self.context.store, list(pieces)
+        for i, part in enumerate(filled):
+            for j, others in enumerate(filled):
+                if i == j or part.atom is not others.atom or store.single_valued(others.rel):
+                    continue
+                same_points = store.set_equal(store.domain(part.rel), store.domain(others.rel))
+                if store.weight(others.rel) < 2 or not same_points or not store.disjoint(part.rel, others.rel):
+                    continue
+                row = store.in_one_piece(store.union(part.rel, others.rel))
+                if row is not None:
+                    filled[j] = Piece(part.atom, row, others.coefficient)
+                    filled[i] = Piece(part.atom, part.rel, part.coefficient - others.coefficient)
+                    break
+        return tuple(filled)
 
     def inverse(self, walk: Walk, form: Form) -> Form:
         """One divided by a form that is a real number other than zero."""
@@ -451,11 +471,11 @@ class Polynomials:
         return None
 
     def _cancelled(self, piece: Piece) -> list[Piece] | None:
-        """The piece with a sum that it also divides by taken as that sum."""
+        """The piece with a sum that it also divides by, or is multiplied by, taken as that sum."""
         store, factors = self.context.store, factors_of(piece)
         for position, (atom, exponent) in enumerate(factors):
             definition = self._definition(atom)
-            if definition is None or exponent >= 0 or len(definition) != 1:
+            if definition is None or len(definition) != 1:
                 continue
             wanted = factors_of(definition[0])
             places = [[k for k, own in enumerate(factors) if own == one] for one in wanted]

@@ -232,6 +232,15 @@ class Store:
 
         return self._memoised(("affine_hull", rel.number, strides), compute)
 
+    def in_one_piece(self, rel: Rel) -> Rel | None:
+        """The relation as one piece, which isl does not always find when it joins some; None where it is none."""
+
+        def compute() -> Rel:
+            return self.intern(isl.Map.from_basic_map(rel.map.simple_hull()))
+
+        hull = self._memoised(("hull", rel.number), compute)
+        return hull if self.equal(hull, rel) else None
+
     def domain(self, rel: Rel) -> Dom:
         return self._memoised(("domain", rel.number), lambda: self.intern_set(rel.map.domain()))
 
