@@ -10,7 +10,7 @@ from shardproof.validator.check.check import check
 from shardproof.validator.options import Options
 from shardproof.validator.validate import validate_programs
 
-from . import hand_written_graphs, hand_written_lookups, hand_written_loops
+from . import hand_written_graphs, hand_written_lookups, hand_written_loops, hand_written_statistics
 from .conftest import Capture
 
 PROGRAMS = {
@@ -19,6 +19,7 @@ PROGRAMS = {
         ("graphs", hand_written_graphs.PROGRAMS),
         ("look-ups", hand_written_lookups.PROGRAMS),
         ("loops", hand_written_loops.PROGRAMS),
+        ("statistics", hand_written_statistics.PROGRAMS),
     )
     for name, program in programs.items()
 }

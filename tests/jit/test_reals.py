@@ -40,6 +40,11 @@ RIGHT: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "a common divisor": (lambda x, y: x / y + x, lambda x, y: (x + x * y) / y),
     "a factor on what is chosen": (lambda x, y: where(x > 0, x, y) * 2, lambda x, y: where(x > 0, 2 * x, 2 * y)),
     "a logarithm of exponentials": (lambda x, y: jnp.log(jnp.exp(x) * jnp.exp(y)), lambda x, y: x + y),
+    "the size of what is positive": (
+        lambda x, y: jnp.log(jnp.abs(jnp.exp(x) + 1)) + y,
+        lambda x, y: jnp.log(jnp.exp(x) + 1) + y,
+    ),
+    "a test of a real number": (lambda x, y: where(jnp.isfinite(x * y), x, y) * 2, lambda x, y: x * 2),
     "a positive divisor": (lambda x, y: x + 0 * y, lambda x, y: x * jnp.exp(y) / jnp.exp(y)),
 }
 
@@ -57,6 +62,8 @@ WRONG: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         lambda x, y: where(y != 0, x / y, x) * 2,
         lambda x, y: where(y != 0, x / y, x) * y / y * 2,
     ),
+    "the size of what may be negative": (lambda x, y: jnp.abs(x) * 2 + y, lambda x, y: x * 2 + y),
+    "a test of what may be none": (lambda x, y: x * 2 + 0 * y, lambda x, y: where(jnp.isfinite(x / y), x, 0.0) * 2),
     "zero by zero": (lambda x, y: x * 2 + 0 * y, lambda x, y: x * 2 + 0 * (0 / (y * 0))),
     "an infinite constant": (lambda x, y: x * 2 + 0 * y, lambda x, y: x * 2 + 0 * (jnp.float32(jnp.inf) + y)),
 }

@@ -155,14 +155,14 @@ class LeftOut:
             follows = term.number > self.last_original or is_total(term)
             if not follows or term.kind is not AtomKind.LIFT:
                 return False
-            pending += self._operands_read(term, read)
+            pending += self.operands_read(term, read)
         return True
 
     def covers_everything(self, atom: Atom) -> bool:
         """The same of a term that is read at all of its indices."""
         return not self._is_partial(atom) and self.covers(atom, None)
 
-    def _operands_read(self, atom: Atom, rel: Rel) -> Iterator[tuple[Atom, Rel | None]]:
+    def operands_read(self, atom: Atom, rel: Rel) -> Iterator[tuple[Atom, Rel | None]]:
         """Where a term that is read through a relation reads its operands."""
         for operand, read in reads_of(atom):
             if read is not None:

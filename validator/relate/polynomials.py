@@ -473,7 +473,7 @@ class Polynomials:
     def _cancelled(self, piece: Piece) -> list[Piece] | None:
         """The piece with a sum that it also divides by, or is multiplied by, taken as that sum."""
         store, factors = self.context.store, factors_of(piece)
-        for position, (atom, exponent) in enumerate(factors):
+        for position, (atom, _) in enumerate(factors):
             definition = self._definition(atom)
             if definition is None or len(definition) != 1:
                 continue

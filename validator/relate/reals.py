@@ -86,6 +86,7 @@ class Reals:
             "stablehlo.exponential": lambda walk, forms: self._polynomials.exponential(walk, forms[0]),
             "stablehlo.log": lambda walk, forms: self._polynomials.logarithm(walk, forms[0]),
             "stablehlo.convert": lambda _, forms: forms[0],
+            "stablehlo.abs": lambda walk, forms: self._absolute(walk, forms[0]),
         }
 
     def find(self, walk: Walk, atom: Atom) -> list[Piece] | None:
@@ -100,7 +101,12 @@ class Reals:
         if walk.is_original:
             self.left_out.counts(atom)
         try:
-            parts = self._find(walk, atom, deep=False) or self._find(walk, atom, deep=True)
+            parts = self._find(walk, atom, deep=False)
+            if parts is None or any(part.atom is atom for part in parts):
+                # written out further, it may be found where it is not yet
+                deeper = self._find(walk, atom, deep=True)
+                if parts is None or (deeper is not None and all(part.atom is not atom for part in deeper)):
+                    parts = deeper
             if parts is not None and walk.is_original and not are_alike(walk, atom, parts, self._is_shown):
                 return None
         finally:
@@ -249,12 +255,19 @@ class Reals:
             rel = self._store.identity_on(space) if test.arity == space.arity else walk.empty_tuple(space)
         if test.kind is AtomKind.CONSTANT:
             raise NoFormError
-        holds = self._polynomials.indicator(test, rel, space)
+        if name_of(test) == "stablehlo.is_finite" and self._reads_reals(walk, test, rel):
+            holds = self._polynomials.number(walk, Fraction(1), space)
+        else:
+            holds = self._polynomials.indicator(test, rel, space)
         if not choices:
             return holds
         first, second = (self._read(walk, *read, space, deep) for read in choices)
         apart = self._polynomials.add(walk, (first, second), (1, -1))
         return self._polynomials.add(walk, (self._polynomials.multiply(walk, holds, apart), second), (1, 1))
+
+    def _reads_reals(self, walk: Walk, atom: Atom, rel: Rel) -> bool:
+        """Whether all that a term is made of is real where the term is read."""
+        return all(self.is_real(walk, *read) for read in self.left_out.operands_read(atom, rel))
 
     def _part(self, walk: Walk, piece: Piece, space: Dom, deep: bool) -> Form:
         read = self._read(walk, piece.atom, piece.rel, space, deep)
@@ -325,6 +338,11 @@ class Reals:
 
     def _divide(self, walk: Walk, forms: Sequence[Form]) -> Form:
         return self._polynomials.multiply(walk, forms[0], self._polynomials.inverse(walk, forms[1]))
+
+    def _absolute(self, walk: Walk, form: Form) -> Form:
+        if not self._signs.is_positive(walk, form):
+            raise NoFormError
+        return form
 
     # which terms are real numbers -----------------------------------------------------------------------------------
 

@@ -244,6 +244,9 @@ class Reals:
         if term.kind is Kind.INTEGER:
             value = self.rels.constant_range(rel)
             return None if value is None else Fraction(value[0])
+        if name_of(term) == "stablehlo.is_finite":
+            ((part, read),) = self._operands(term, self.rels.range(rel))
+            return _ONE if self.numbers.is_real(part, self.rels.range(read)) else None
         number = self.run.number_of(term)
         if number is None or isinstance(number, complex):
             return None
@@ -377,7 +380,8 @@ class Reals:
             self.rels.disjoint([rel for _, rel in reads], f"{term} has no counterpart")
             return [(_ONE, *read) for read in reads] if single else None
         converted = name == "stablehlo.convert" and [part.dtype.is_float for part, _ in reads] == [True]
-        if term.kind is Kind.VIEW or converted:
+        unsigned = name == "stablehlo.abs" and self.numbers.sign(reads[0][0], self.rels.range(reads[0][1])) > 0
+        if term.kind is Kind.VIEW or converted or unsigned:
             return [(_ONE, *read) for read in reads]
         added = [(Fraction(part.coefficient), *read) for part, read in zip(summed, reads, strict=False)]
         return added if monoid is Monoid.ADD else None
@@ -390,8 +394,7 @@ class Reals:
         of_test = name == "stablehlo.convert" and reads[0][0].dtype.is_bool
         role = {"stablehlo.exponential": "exp", "stablehlo.log": "log"}.get(name, "is" if of_test else "")
         if role:
-            (only,) = reads
-            return list(self._read(*only, role=role))
+            return list(self._read(*reads[0], role=role))
         if name == "stablehlo.select":
             test, chosen, other = reads
             self._all_real([chosen, other])
@@ -408,9 +411,7 @@ class Reals:
             if mine is second and divides and not self.rels.set_empty(zero):
                 raise Rejection(f"{term} divides by zero")
         if divides:
-            second = [
-                Piece(tuple((r, t, -e) for r, t, e in p.atom), p.rel, 1 / Fraction(p.coefficient)) for p in second
-            ]
+            second = [Piece(tuple((r, t, -e) for r, t, e in p.atom), p.rel, _ONE / p.coefficient) for p in second]
         return [self._times(p, q) for p in first for q in second]
 
     def _all_real(self, reads: Iterable[tuple[Term, Rel]]) -> None:
@@ -443,8 +444,7 @@ class Reals:
         counts = {"stablehlo.multiply": (1, 1), "stablehlo.divide": (1, -1), "stablehlo.convert": (1,)}.get(name, ())
         counts = (1,) * len(reads) if term.kind is Kind.VIEW else counts
         if power == 1 and name == "stablehlo.exponential":
-            (only,) = reads
-            return list(self._read(*only))
+            return list(self._read(*reads[0]))
         if power != 1 or not counts:
             raise Rejection(f"the logarithm of {term} has no counterpart")
         signed = any(self.numbers.allows("stablehlo.log", part, self.rels.range(rel)) for part, rel in reads)
