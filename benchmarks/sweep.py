@@ -79,10 +79,14 @@ def judge(name: str) -> dict[str, Any]:
         return {"name": name, "verdict": "NOT_PARTITIONED"}
     report = validate_programs(read_program(before, name=name), read_program(after, name=name), Options())
     proved = time.perf_counter()
+    try:
+        differs: int | str = _differing(case, compiled, report)
+    except jax.errors.JaxRuntimeError as error:
+        differs = f"not run: {error}".splitlines()[0][:160]
     return {
         "name": name,
         "verdict": report.verdict.name,
-        "differs": _differing(case, compiled, report),
+        "differs": differs,
         "gap": _gap(report),
         "message": report.message,
         "compile": round(built - start, 3),
@@ -135,17 +139,22 @@ def _gap(report: Report) -> str:
     return re.sub(r"\d+", "N", re.sub(r"'[^']*'", "'…'", said))[:160]
 
 
+def _ran_wrong(row: dict[str, Any]) -> bool:
+    return isinstance(row.get("differs"), int) and row["differs"] > 0
+
+
 def _summary(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
     rows = list(rows)
     families: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for row in rows:
         for family in (row["name"].partition("/")[0], "all"):
             families[family][row["verdict"]] += 1
-            families[family]["ran wrong"] += bool(row.get("differs"))
+            families[family]["ran wrong"] += _ran_wrong(row)
+            families[family]["not run"] += isinstance(row.get("differs"), str)
     for family, counts in families.items():
         yield f"{family:<28} " + ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
     for row in rows:
-        wrong = bool(row.get("differs"))
+        wrong = _ran_wrong(row)
         if row["verdict"] == "REFUTED" or wrong:
             yield f"{row['verdict']:<10} {'ran wrong' if wrong else 'ran right':<10} {row['name']}: {row['message']}"
     gaps: dict[str, list[str]] = defaultdict(list)
