@@ -19,7 +19,7 @@ from ..relation.layout import regions
 from ..relation.objects import Rel
 from .devices import EXCHANGES
 from .engine import Engine, Function
-from .manual_relation import relate_manual_computation
+from .manual_relation import is_inside, lifted, relate_manual_computation
 from .values import is_tensor
 
 
@@ -32,6 +32,10 @@ def relate_branches(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     if not engine.is_original and not _chosen_alike(engine, op, index):
         return engine.refuse(op, f"'{op.name}' with collectives, not chosen alike by all that take part")
     branches = [engine.branch(op, number) for number in range(len(op.regions))]
+    if engine.inner is not None and any(is_inside(value) for branch in branches for value in branch):
+        # a branch asks for the devices, even if its index does not
+        engine.builder = engine.inner
+        index, branches = lifted(engine, index), [[lifted(engine, value) for value in branch] for branch in branches]
     chosen = _always_chosen(engine, op, index)
     for branch in branches[:chosen] + branches[chosen + 1 :] if chosen is not None else ():
         engine.leaves_out(branch)
