@@ -94,6 +94,8 @@ def _decided(
     loops = any(op.name == "stablehlo.while" for region in regions(before.body) for op in region.ops)
     if len(found.proved) == len(before.results) or not loops:
         return found
+    for decision in filter(None, (found.weaker, found.real)):
+        decision.release()
     repeated = attempt(repeats=True)
     return repeated if len(repeated.proved) > len(found.proved) else found
 
@@ -127,6 +129,7 @@ def _attempted(
     weaker = asked(accepted=theory, course=course, traced=options.certificate)
     if not over_reals or len(below_reals(weaker)) == len(before.results) or not weaker.expected:
         return Decided(weaker)
+    weaker.release()
     real = asked(accepted=Theory.REAL, course=course.without_proofs(), traced=True)
     course.enter(Phase.CHECKING)
     decided = with_reals(before, after, weaker, real, in_bounds=in_bounds, deadline=course.deadline)

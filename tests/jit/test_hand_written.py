@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+
 import pytest
 
 import shardproof
@@ -23,6 +26,13 @@ PROGRAMS = {
     )
     for name, program in programs.items()
 }
+
+
+@pytest.fixture(autouse=True)
+def _freed() -> Iterator[None]:
+    """E-graphs are given back by the collector alone."""
+    yield
+    gc.collect()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -202,6 +202,10 @@ class Bridge:
             known[current.number] = frozenset().union(*(known[operand.number] for operand in current.operands))
         return known[atom.number]
 
+    def release(self) -> None:
+        """Give the e-graphs' memory back; whoever asks again builds them anew."""
+        self.graphs.clear()
+
     def _graph(self, theory: Theory) -> _Graph:
         found = self.graphs.get(theory)
         if found is None:

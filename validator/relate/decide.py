@@ -80,6 +80,11 @@ class Decision:
     relations: Relations = NO_RELATIONS
     """What was given besides the programs' shardings."""
 
+    def release(self) -> None:
+        """Give back what only further questions need, and what they can make anew."""
+        if self.device.context.bridge is not None:
+            self.device.context.bridge.release()
+
     @property
     def node_limit_met(self) -> bool:
         bridge = self.device.context.bridge
