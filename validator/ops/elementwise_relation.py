@@ -309,7 +309,11 @@ def _select_by_guards(engine: Engine, predicate: Any, on_true: Any, on_false: An
 
     Only where an operand is itself read by such guards (a masked look-up): elsewhere selection is an op like any other.
     """
-    if has_guards(engine, predicate) or not (has_guards(engine, on_true) or has_guards(engine, on_false)):
+    if has_guards(engine, predicate):
+        return None
+    # a look-up that has a name by now, since the predicate is of it, has it in both programs
+    on_true, on_false = (engine.settle(value) if has_guards(engine, value) else value for value in (on_true, on_false))
+    if not (has_guards(engine, on_true) or has_guards(engine, on_false)):
         return None
     store, tested = engine.store, index_form(engine, predicate)
     monoids = {value.monoid for value in (on_true, on_false) if value.monoid is not None}
