@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 from .certify.terms import InexpressibleError
 from .certify.write import certificate
@@ -22,7 +22,7 @@ MAX_ALONE = 8
 """Up to so many results whose proofs are not accepted together are checked one by one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Decided:
     """What is decided of each result: in the theory that is asked for or, over the reals, in a weaker one before.
 
@@ -37,12 +37,16 @@ class Decided:
     certificate: str = ""
     """A certificate of all results, where one was made."""
 
-    @property
+    @cached_property
     def proved(self) -> dict[int, Theory]:
         """The theory of every result that is proved."""
         if self.real is None:
             return _proved(self.weaker)
-        return below_reals(self.weaker) | {k: one for k, one in _proved(self.real).items() if k in self.accepted}
+        return self._below | {k: one for k, one in _proved(self.real).items() if k in self.accepted}
+
+    @cached_property
+    def _below(self) -> dict[int, Theory]:
+        return below_reals(self.weaker)
 
     @property
     def main(self) -> Decision:
@@ -51,7 +55,7 @@ class Decided:
 
     def of(self, result: int) -> Decision:
         """The decision that tells why a result is proved, or is not."""
-        return self.weaker if result in self.refused or result in below_reals(self.weaker) else self.main
+        return self.weaker if result in self.refused or result in self._below else self.main
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -24,13 +24,13 @@ from .explain.neighbourhood import frontier
 from .guard import check_proofs
 from .ops.record import Theory
 from .options import Assumption, Options
+from .read.dependencies import regions
 from .read.inferred import relations_for
 from .read.ir import UNKNOWN_LOCATION, Location, Program, hands_on
 from .read.relations import Relations
 from .read.simplified import simplified
 from .read.unreduced import with_sums_written_out
 from .relate.decide import Decision, decide
-from .relation.layout import regions
 from .report.note import Note
 from .report.report import Obstacle, OutputReport, Report, Stats
 from .report.verdict import Verdict

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..read.attributes import Comparison
+from ..read.dependencies import regions
 from ..read.ir import Op, TensorType
 from ..relation.build import constant
-from ..relation.layout import regions
 from ..relation.objects import Rel
 from .devices import EXCHANGES
 from .engine import Engine, Function

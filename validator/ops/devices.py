@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..read.dependencies import regions
 from ..read.ir import Op, Program
-from ..relation.layout import local_shape, regions
+from ..relation.layout import local_shape
 
 DEVICE_NUMBERS = frozenset({"stablehlo.partition_id", "stablehlo.replica_id"})
 

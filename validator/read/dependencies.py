@@ -1,10 +1,10 @@
-"""Which operations of a program some of its results depend on, and how large these get."""
+"""Which operations of a program some of its results depend on, how large these get, and what stands in a block."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .ir import Op, Program, TensorType, Value
+from .ir import Op, Program, Region, TensorType, Value
 
 
 def dependencies(program: Program, results: Sequence[int]) -> tuple[set[int], list[Op]]:
@@ -45,3 +45,13 @@ def uses(op: Op) -> Iterator[Value]:
         for region in current.regions:
             yield from region.results
             pending.extend(region.ops)
+
+
+def regions(root: Region) -> Iterator[Region]:
+    """The region and all regions inside it."""
+    stack = [root]
+    while stack:
+        region = stack.pop()
+        yield region
+        for op in region.ops:
+            stack.extend(op.regions)

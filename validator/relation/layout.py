@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..read.attributes import DeviceGroups, DevicePairs
-from ..read.ir import Program, Region
+from ..read.dependencies import regions
+from ..read.ir import Program
 from ..read.shardings import Sharding, ShardingKind
 from .build import Builder, affine, names
 from .mesh import Mesh, coarsest_mesh
@@ -132,13 +133,3 @@ def _cuts(vector: np.ndarray, count: int) -> list[int]:
     run = max(d for d in divisors if (vector.reshape(-1, d) == vector.reshape(-1, d)[:, :1]).all())
     period = min(d for d in divisors if (vector.reshape(-1, d) == vector[:d]).all())
     return [count // period, period // run, run] if period % run == 0 and period >= run else [count]
-
-
-def regions(root: Region) -> Iterable[Region]:
-    """The region and all regions inside it."""
-    stack = [root]
-    while stack:
-        region = stack.pop()
-        yield region
-        for op in region.ops:
-            stack.extend(op.regions)
