@@ -1,10 +1,10 @@
-// RUN: shardproof-opt %s --validate-spmd --unroll-loops --verify-diagnostics --validate-spmd -o %t.mlir
+// RUN: shardproof-opt %s --validate-spmd --unroll-loops=max-trips=65 --verify-diagnostics --validate-spmd -o %t.mlir
 
 // The report's lines are diagnostics at the op where the proof stops, which a test can expect.
 module @m {
   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
     %start = stablehlo.constant dense<0> : tensor<i32>
-    %limit = stablehlo.constant dense<3> : tensor<i32>
+    %limit = stablehlo.constant dense<65> : tensor<i32>
     %step = stablehlo.constant dense<1> : tensor<i32>
     %r:2 = stablehlo.while(%i = %start, %a = %x) : tensor<i32>, tensor<4xf32>
     cond {

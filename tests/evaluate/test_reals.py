@@ -97,7 +97,7 @@ def test_no_number_is_hidden(name: str) -> None:
     assert not speaks(body)
 
 
-@pytest.mark.parametrize("name", NOT_SPOKEN_OF.keys() - {"a power of zero"})
+@pytest.mark.parametrize("name", [name for name in NOT_SPOKEN_OF if name != "a power of zero"])
 def test_the_same_programs_compute_numbers_from_others(name: str) -> None:
     assert speaks(NOT_SPOKEN_OF[name], x=(0.5, 1.5, 2.5))
 

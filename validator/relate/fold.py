@@ -260,14 +260,20 @@ def candidate(walk: Walk, own: dict[int, Piece], definition: Definition) -> Rel 
 
 
 def _straightest(walk: Walk, match: Rel) -> Rel:
-    """One index for each point: of several that hold the same the one that goes on as others do, or else the least."""
-    store, least = walk.store, walk.store.lexmin(match)
-    sure = store.set_minus(store.domain(match), store.domain(store.minus(match, least)))
-    if store.set_empty(sure):
-        return least
-    straight = store.meet(match, store.affine_hull(store.restrict(match, sure)))
-    fits = store.single_valued(straight) and store.set_equal(store.domain(straight), store.domain(match))
-    return straight if fits else least
+    """One index for each point, of several that hold the same.
+
+    It goes on as others do, or is the point's own on every device, as of a table that all devices have, or the least.
+    """
+    store, least, points = walk.store, walk.store.lexmin(match), walk.store.domain(match)
+    sure = store.set_minus(points, store.domain(store.minus(match, least)))
+    guesses = [] if store.set_empty(sure) else [store.affine_hull(store.restrict(match, sure))]
+    if match.arity_in > match.arity_out:
+        guesses.append(store.project_out(store.identity_on(points), 0, match.arity_in - match.arity_out))
+    for guess in guesses:
+        straight = store.meet(match, guess)
+        if store.single_valued(straight) and store.set_equal(store.domain(straight), points):
+            return straight
+    return least
 
 
 def _holding_alike(walk: Walk, own: dict[int, Piece], match: Rel, pieces: Sequence[Piece]) -> Rel:
