@@ -90,6 +90,16 @@ def _resolved(walk: Walk, value: Val, own: bool, partly: bool) -> Val:
     return done
 
 
+def as_named(walk: Walk, view: Val) -> Val | None:
+    """The view through the name of one term of the original that holds the same; None where there is none."""
+    held = {piece.atom.number: piece for piece in view.pieces}
+    for definition in _definitions(walk, view, own=False):
+        folded = _fold(walk, view, held, definition, partly=False) if definition.monoid is None else None
+        if folded is not None and all(piece.atom is definition.atom for piece in folded.pieces):
+            return walk.changed(view, folded)
+    return None
+
+
 def _is_one_element(walk: Walk, value: Val) -> bool:
     """Whether a sum is done: every point holds one element of the same term."""
     if len(value.pieces) != 1 or value.pieces[0].coefficient != 1 or value.has_guards:

@@ -10,7 +10,7 @@ from ..ops.sums import contracted, summed
 from ..read.ir import TensorType
 from ..relation.store import Rel
 from .atoms import AtomKind
-from .fold import resolve
+from .fold import as_named, resolve
 from .names import name_value
 from .value import Piece, Val
 
@@ -29,7 +29,10 @@ def sum_over(walk: Walk, value: Val, rel: Rel, monoid: Monoid, type_: TensorType
         other = resolve(walk, value)
         if other.pieces != value.pieces:
             return sum_over(walk, other, rel, monoid, type_, steps=steps)
-    return sum_over(walk, name_value(walk, value, canonical=False), rel, monoid, type_, steps=steps)
+    # elements that cannot be told apart are told apart by a name, which the original has given if it sums them, too
+    known = as_named(walk, value) if value.is_view and not walk.is_original else None
+    named = known or name_value(walk, value, canonical=False)
+    return sum_over(walk, named, rel, monoid, type_, steps=steps)
 
 
 def contract(

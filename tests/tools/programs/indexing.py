@@ -109,6 +109,7 @@ ENTRIES: tuple[Entry, ...] = (
         **_UNKNOWN,
     ),
     entry("bincount", lambda i: jnp.bincount(i, length=8), [((16,), P("y"), "int32")], P(), **_UNKNOWN),
+    entry("upper_triangle", lambda a: a[jnp.triu_indices_from(a)], [((8, 8), P("x", "y"))], P(), **_UNKNOWN),
     entry("look_up_cleaned", _cleaned_look_up, [((8,), P("x")), ((8,), P("x"), "int32")], P("x"), **_UNKNOWN),
     entry("one_hot_classes", lambda i: jax.nn.one_hot(i, 16), [((6,), P("x"), "int32")], P("x", "y")),
     entry("one_hot_matmul", lambda i, t: jax.nn.one_hot(i, 16) @ t, [((6,), P(), "int32"), ((16, 4), P("y"))], P()),
