@@ -44,7 +44,7 @@ class ElidedError(HloError):
 
 
 class LostError(HloError):
-    """Something that bears meaning and that the conversion to StableHLO would silently leave out."""
+    """Something that bears meaning and that the conversion to StableHLO leaves out in silence or cannot tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +127,14 @@ def _instruction(data: memoryview) -> bytes | None:
     opcode = _opcode(data)
     if opcode == b"constant":
         if wire.submessage(data, INSTRUCTION_LITERAL) is None:
-            name = bytes(wire.submessage(data, INSTRUCTION_NAME) or b"").decode(errors="replace")
-            raise ElidedError(f"constant '{name}' has no value")
+            raise ElidedError(f"constant '{_name(data)}' has no value")
         return None
+    if opcode in _UNTOLD:
+        raise LostError(f"'{opcode.decode()}' named '{_name(data)}' is not supported: StableHLO has no such operation")
     if opcode in _LOSING:
         lost = _lost(data, opcode)
         if lost is not None:
-            name = bytes(wire.submessage(data, INSTRUCTION_NAME) or b"").decode(errors="replace")
-            raise LostError(f"'{opcode.decode()}' named '{name}' with {lost} is not supported")
+            raise LostError(f"'{opcode.decode()}' named '{_name(data)}' with {lost} is not supported")
         return None
     if not opcode.startswith(_WITH_GROUPS):
         return None
@@ -144,6 +144,13 @@ def _instruction(data: memoryview) -> bytes | None:
             return b"".join([data[:start], wire.field_bytes(INSTRUCTION_DEVICE_LIST, rows), data[end:]])
     return None
 
+
+def _name(data: memoryview) -> str:
+    return bytes(wire.submessage(data, INSTRUCTION_NAME) or b"").decode(errors="replace")
+
+
+_UNTOLD = frozenset({b"mulhi"})
+"""Opcodes of which the conversion makes an operation that MLIR then refuses, without a name or a place."""
 
 _LOSING = frozenset({b"custom-call", b"convolution", b"dot", b"topk"})
 """Opcodes some of whose fields the conversion drops without a word."""
