@@ -46,6 +46,7 @@ def test_right_ones_are_proved_with_a_certificate(name: str, captured: Capture) 
     assert check(report.certificate.encode(), "c", before, after).theory is report.theory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_broken_twins_are_refuted(name: str) -> None:
     program = PROGRAMS[name]
