@@ -80,8 +80,8 @@ def with_reals(
     text, reason = attempt(together)
     refused = {} if text else dict.fromkeys(sought, reason)
     if not text and len(together) > 1 and len(sought) <= MAX_ALONE:
-        alone = {k: attempt([k])[1] for k in sought}
-        refused = {k: reason for k, reason in alone.items() if reason}
+        alone = {k: attempt([k]) for k in sought}
+        refused = {k: reason for k, (accepted, reason) in alone.items() if not accepted}
     return Decided(weaker, real, frozenset(sought) - refused.keys(), refused, text if whole else "")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .ops.record import Theory
+from .ops.record import Theory, strongest
 
 if TYPE_CHECKING:
     from .report.report import Report
@@ -93,9 +93,14 @@ class Course:
         self._next = 0.0
         self.tell(Entered(phase, total))
 
-    def without_proofs(self) -> Course:
-        """The same course, for a proof that counts only once it is checked."""
-        return Course(self.deadline, lambda event: None if isinstance(event, Proved) else self.tell(event))
+    def accepting(self, theory: Theory | None) -> Course:
+        """The same course, told only of proofs in a theory, or of none: others do not count, or only once checked."""
+
+        def tell(event: Event) -> None:
+            if not isinstance(event, Proved) or (theory and strongest([event.theory, theory]) is theory):
+                self.tell(event)
+
+        return Course(self.deadline, tell)
 
     def due(self) -> bool:
         """Whether it is time again to say how far the phase is."""

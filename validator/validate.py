@@ -126,11 +126,11 @@ def _attempted(
     )
     over_reals = options.theory is Theory.REAL
     theory = Theory.REASSOCIATED if over_reals else options.theory
-    weaker = asked(accepted=theory, course=course, traced=options.certificate)
+    weaker = asked(accepted=theory, course=course.accepting(theory), traced=options.certificate)
     if not over_reals or len(below_reals(weaker)) == len(before.results) or not weaker.expected:
         return Decided(weaker)
     weaker.release()
-    real = asked(accepted=Theory.REAL, course=course.without_proofs(), traced=True)
+    real = asked(accepted=Theory.REAL, course=course.accepting(None), traced=True)
     course.enter(Phase.CHECKING)
     decided = with_reals(before, after, weaker, real, in_bounds=in_bounds, deadline=course.deadline)
     for result in decided.accepted:

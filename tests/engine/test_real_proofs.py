@@ -144,10 +144,22 @@ def _none(*_: object, **__: object) -> str:
     raise InexpressibleError("no words")
 
 
-def heard(pair: tuple[str, str]) -> tuple[Report, list[Event]]:
+def heard(pair: tuple[str, str], theory: Theory = Theory.REAL) -> tuple[Report, list[Event]]:
     events: list[Event] = []
     before, after = (read_program(text) for text in pair)
-    return validate_programs(before, after, Options(Theory.REAL), Course(tell=events.append)), events
+    return validate_programs(before, after, Options(theory), Course(tell=events.append)), events
+
+
+@pytest.mark.parametrize("theory", Theory)
+def test_a_proof_in_another_theory_than_is_asked_for_is_not_told_of(theory: Theory) -> None:
+    pair = (
+        of_rows("%s = stablehlo.add %x, %y", "%r = stablehlo.add %s, %y"),
+        of_rows("%s = stablehlo.add %y, %y", "%r = stablehlo.add %x, %s"),
+    )
+    report, events = heard(pair, theory)
+    accepted = theory is not Theory.EXACT
+    assert (report.verdict is Verdict.PROVED) is accepted
+    assert [e for e in events if isinstance(e, Proved)] == [Proved(0, Theory.REASSOCIATED)] * accepted
 
 
 def test_a_proof_is_told_of_after_it_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
