@@ -8,12 +8,13 @@ import pytest
 
 from shardproof import Theory, Verdict, validate_modules
 from shardproof.validator import checked
-from shardproof.validator.certify.terms import InexpressibleError
+from shardproof.validator.certify.terms import InexpressibleError, Lines
 from shardproof.validator.course import Course, Entered, Event, Phase, Proved
 from shardproof.validator.options import Options
 from shardproof.validator.read import read_program
 from shardproof.validator.relate.decide import decide
 from shardproof.validator.relate.reals import Reals
+from shardproof.validator.relation.store import RelationLimitError
 from shardproof.validator.report.json_format import report_to_json
 from shardproof.validator.report.report import Report
 from shardproof.validator.report.sarif import sarif_log
@@ -138,6 +139,16 @@ def test_inputs_of_which_the_reals_do_not_speak_refute_nothing(
     report = validate_modules(*pair, theory="real")
     assert (report.verdict, report.counterexample) == (Verdict.NOT_PROVED, None)
     assert f"result 0: {NOT_ACCEPTED} (no words)" in [note.text for note in report.notes]
+
+
+def test_a_proof_with_relations_too_large_to_write_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_large(*_: object) -> str:
+        raise RelationLimitError("a relation fell into 900 pieces")
+
+    monkeypatch.setattr(Lines, "relation", too_large)
+    report = validate_modules(of_rows(*_FACTORED), of_rows(*_SPREAD), theory="real")
+    assert report.verdict is Verdict.NOT_PROVED
+    assert f"result 0: {NOT_ACCEPTED} (a relation fell into 900 pieces)" in [note.text for note in report.notes]
 
 
 def _none(*_: object, **__: object) -> str:

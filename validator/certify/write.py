@@ -22,7 +22,7 @@ from ..relate.decide import Decision
 from ..relate.spaces import Spaces
 from ..relate.trace import TracedOp
 from ..relate.value import AnyVal, Val
-from ..relation.store import Dom
+from ..relation.store import Dom, RelationLimitError
 from .instances import Proofs
 from .terms import InexpressibleError, Lines, whole
 
@@ -60,8 +60,8 @@ def certificate(before: Program, after: Program, decision: Decision, *, in_bound
         text = _Writing(before, after, decision, assumptions).text()
         with trusting():
             check(text.encode(), "certificate", before, after, given, in_bounds=in_bounds)
-    except Rejection as rejection:
-        raise InexpressibleError(str(rejection)) from rejection
+    except (Rejection, RelationLimitError) as error:
+        raise InexpressibleError(str(error)) from error
     return text
 
 
