@@ -48,12 +48,32 @@ def _language_model_of_parts(table: Any, words: Any, *, broken: bool = False) ->
     return scores - top - jnp.log(total if broken else lax.psum(total, "d"))
 
 
+def _added(table: Any, words: Any, kinds: Any, values: Any) -> Any:
+    return table.at[words].add(jnp.where(kinds < 5, values, 0), mode="drop")
+
+
+def _added_to_parts(table: Any, words: Any, kinds: Any, values: Any, *, broken: bool = False) -> Any:
+    """What is no device's row and what is of another kind are two masks, one around the other."""
+    count = len(table)
+    mine = jnp.where(words < 0, words + WORDS, words) - lax.axis_index("d") * count
+    there = (mine >= 0) & ((mine <= count) if broken else (mine < count))
+    values = jnp.where(there, jnp.where(kinds < 5, values, 0), 0)
+    return table.at[jnp.clip(mine, 0, count - 1)].add(values)
+
+
 _TABLE = (floats(WORDS, 3), integers(7))
 _MASKED = Program(_rows, _masked_rows, (ROWS, WHOLE), WHOLE, _TABLE)
 
 PROGRAMS = {
     "masked rows": _MASKED,
     "masked rows, gradients": replace(_MASKED, gradients=(0,)),
+    "masked values added to rows": Program(
+        _added,
+        _added_to_parts,
+        (ROWS, WHOLE, WHOLE, WHOLE),
+        ROWS,
+        (floats(WORDS), integers(7), integers(7), floats(7)),
+    ),
     "products with one-hot rows": Program(_products, _products_of_parts, (ROWS, WHOLE), WHOLE, _TABLE),
     "a language model": Program(
         _language_model, _language_model_of_parts, (ROWS, WHOLE), jax.sharding.PartitionSpec(None, "d"), _TABLE, "real"

@@ -52,6 +52,9 @@ def relate_scatter(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
 
 _PROMISES = ("indices_are_sorted", "unique_indices")
 
+MAX_MASKS = 4
+"""Masks of one update, one around the other, that are taken for guards."""
+
 
 def _summed(engine: Engine, op: Op, dims: ScatterDims, monoid: Monoid, operand: Any, starts: Any, updates: Any) -> Any:
     """An update that is a monoid: the operand and all updates that land in bounds, as one sum."""
@@ -106,9 +109,9 @@ def _without_masks(engine: Engine, updates: Any) -> Any:
     return replace(updates, pieces=engine.gathered(pieces), levels=max(updates.levels, 1))
 
 
-def _masked(engine: Engine, atom: Any) -> list[Any] | None:
+def _masked(engine: Engine, atom: Any, masks: int = MAX_MASKS) -> list[Any] | None:
     """What a choice between elements and zero adds at each of its indices; None where no integers are tested."""
-    operation = engine.integer_operation(atom)
+    operation = engine.integer_operation(atom) if masks else None
     if operation is None or operation[0] != "stablehlo.select":
         return None
     store, (test, chosen_, other) = engine.store, operation[2]
@@ -124,11 +127,14 @@ def _masked(engine: Engine, atom: Any) -> list[Any] | None:
     guards = [guard for part in tested.pieces for guard in split_guarded(engine, part).guards]
     if not guards or any(guard.dtype.is_bool for guard in guards):
         return None
+    inner = _masked(engine, read.atom, masks - 1)
+    reads = [read] if inner is None else [Piece(p.atom, store.compose(read.rel, p.rel)) for p in inner]
     parts: list[Any] = []
     for part in tested.pieces:
         there = store.fix_range(part.rel, 0, 1)
         if not store.empty(there):
-            parts += chosen(engine, read, Guarded(split_guarded(engine, part).guards, 1, there))
+            guards = Guarded(split_guarded(engine, part).guards, 1, there)
+            parts += [made for each in reads for made in chosen(engine, each, guards)]
     return parts
 
 
