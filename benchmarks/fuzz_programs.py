@@ -15,7 +15,6 @@ import os
 import random
 import re
 import sys
-import tempfile
 import time
 import warnings
 from collections import Counter, defaultdict
@@ -48,6 +47,7 @@ from shardproof.validator.report.report import Report  # noqa: E402
 from shardproof.validator.validate import validate_programs  # noqa: E402
 
 from .oracle import Label, label  # noqa: E402
+from .partitioned import partitioned  # noqa: E402
 from .random_programs import KINDS, RandomProgram, draw  # noqa: E402
 from .resumed import add_rows, in_turn, read_rows  # noqa: E402
 from .watched import Failure, run  # noqa: E402
@@ -97,7 +97,7 @@ def _judged(made: RandomProgram) -> dict[str, Any]:
     except (TypeError, ValueError, NotImplementedError) as error:
         return row | {"verdict": "NOT_MADE", "message": _line(error)}
     try:
-        compiled, before, after = _compile(lowered)
+        compiled, before, after = partitioned(lowered)
     except (jax.errors.JaxRuntimeError, ValueError) as error:
         return row | {"verdict": "NOT_COMPILED", "message": _line(error)}
     if after is None:
@@ -110,9 +110,7 @@ def _judged(made: RandomProgram) -> dict[str, Any]:
     report = validate_programs(spec, implementation, Options())
     row |= {"verdict": report.verdict.name, "message": report.message, "seconds": round(time.process_time() - start, 2)}
     if report.frontier is not None and report.verdict.name in ("NOT_PROVED", "UNSUPPORTED"):
-        row["gap"] = re.sub(r"\d+", "N", re.sub(r"'[^']*'", "'…'", f"{report.frontier.op}: {report.frontier.reason}"))[
-            :160
-        ]
+        row["gap"] = _gap(report)
     said, _ = label(spec, implementation)
     inputs = [_inputs(made, number) for number in range(TRIALS)]
     if report.counterexample is not None:
@@ -146,16 +144,6 @@ def _finding(row: dict[str, Any]) -> str:
     if row["alone"] not in ("", "same"):
         return f"evaluator against {row['alone']}"
     return ""
-
-
-def _compile(lowered: Any) -> tuple[Any, bytes, bytes | None]:
-    with tempfile.TemporaryDirectory() as folder:
-        options = {"xla_dump_to": folder, "xla_dump_hlo_pass_re": "spmd-partitioning", "xla_dump_hlo_as_proto": True}
-        compiled = lowered.compile(compiler_options=options)
-        dumped = {file.name: file for file in Path(folder).glob("*.hlo.pb")}
-        after = [file.read_bytes() for name, file in dumped.items() if ".after_spmd-partitioning" in name]
-        before = [file.read_bytes() for name, file in dumped.items() if ".before_spmd-partitioning" in name]
-    return (compiled, before[0], after[0]) if after and before else (compiled, b"", None)
 
 
 def _inputs(made: RandomProgram, number: int) -> list[np.ndarray]:

@@ -1,8 +1,8 @@
 """Random operations on XLA and on the reference evaluator: `python -m benchmarks.semantics --out FILE`.
 
 Each module is run by XLA on the CPU, and evaluated as StableHLO, as the HLO that XLA makes of it, and as the HLO that
-it has optimised: what a reader or a record misunderstands, nothing else inside the project would see. A
-difference makes the exit code 1.
+it has optimised: what a reader or a record misunderstands, nothing else inside the project would see.
+A difference makes the exit code 1.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ import itertools
 import os
 import re
 import sys
-import tempfile
 import time
 import warnings
 import zlib
@@ -35,6 +34,7 @@ from shardproof.validator.report.report import Report  # noqa: E402
 from shardproof.validator.validate import validate_programs  # noqa: E402
 
 from . import sweep_indexing, sweep_library, sweep_movement, sweep_reductions, sweep_windows  # noqa: E402
+from .partitioned import partitioned  # noqa: E402
 from .resumed import add_rows, read_rows  # noqa: E402
 from .sweep_case import Case  # noqa: E402
 from .watched import Failure, run  # noqa: E402
@@ -73,7 +73,7 @@ def judge(name: str) -> dict[str, Any]:
             "verdict": "NOT_MADE",
             "message": f"{type(error).__name__}: {error}".splitlines()[0][:160],
         }
-    compiled, before, after = _compile(lowered)
+    compiled, before, after = partitioned(lowered)
     built = time.perf_counter()
     if after is None:
         return {"name": name, "verdict": "NOT_PARTITIONED"}
@@ -92,16 +92,6 @@ def judge(name: str) -> dict[str, Any]:
         "compile": round(built - start, 3),
         "prove": round(proved - built, 3),
     }
-
-
-def _compile(lowered: jax.stages.Lowered) -> tuple[jax.stages.Compiled, bytes, bytes | None]:
-    with tempfile.TemporaryDirectory() as folder:
-        options = {"xla_dump_to": folder, "xla_dump_hlo_pass_re": "spmd-partitioning", "xla_dump_hlo_as_proto": True}
-        compiled = lowered.compile(compiler_options=options)
-        dumped = {file.name: file for file in Path(folder).glob("*.hlo.pb")}
-        after = [file.read_bytes() for name, file in dumped.items() if ".after_spmd-partitioning" in name]
-        before = [file.read_bytes() for name, file in dumped.items() if ".before_spmd-partitioning" in name]
-    return (compiled, before[0], after[0]) if after and before else (compiled, b"", None)
 
 
 def _differing(case: Case, compiled: jax.stages.Compiled, report: Report) -> int:

@@ -17,7 +17,8 @@ from .evaluate.errors import EvaluationError
 from .evaluate.inputs import Profile, draw, extents
 from .ops.record import Theory
 from .options import Assumption, Options
-from .read.ir import Program, Region, TensorType
+from .read.dependencies import regions
+from .read.ir import Program, TensorType
 from .read.relations import Relations
 
 MAX_ELEMENTS = 400_000
@@ -68,10 +69,5 @@ def _contradict(search: Search, results: Container[int], seed: int, deadline: fl
 
 def _elements(program: Program) -> int:
     """Elements of all values of a program, regions once."""
-    total = 0
-    pending: list[Region] = [program.body]
-    while pending:
-        for op in pending.pop().ops:
-            pending.extend(op.regions)
-            total += sum(result.type.size for result in op.results if isinstance(result.type, TensorType))
-    return total
+    results = (result for region in regions(program.body) for op in region.ops for result in op.results)
+    return sum(result.type.size for result in results if isinstance(result.type, TensorType))

@@ -24,7 +24,7 @@ from .explain.neighbourhood import frontier
 from .guard import check_proofs
 from .ops.record import Theory
 from .options import Assumption, Options
-from .read.dependencies import regions
+from .read.dependencies import has_loops
 from .read.inferred import relations_for
 from .read.ir import UNKNOWN_LOCATION, Location, Program, hands_on
 from .read.relations import Relations
@@ -91,8 +91,7 @@ def _decided(
     """What is proved with the before program's loops paired and, where that leaves something, with them repeated."""
     attempt = partial(_attempted, before, after, options, relations, course, in_bounds)
     found = attempt(repeats=False)
-    loops = any(op.name == "stablehlo.while" for region in regions(before.body) for op in region.ops)
-    if len(found.proved) == len(before.results) or not loops:
+    if len(found.proved) == len(before.results) or not has_loops(before):
         return found
     for decision in filter(None, (found.weaker, found.real)):
         decision.release()

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..read.dependencies import has_loops
 from ..read.ir import Program
 from .arithmetic import Arithmetic, Native, Wide
 from .errors import OutOfTime, UnsupportedInExact
@@ -266,7 +267,7 @@ def search_counterexample(
     deadline = time.monotonic() + budget_seconds
     search = Search(before, after, layouts or layouts_of(before, after), assume_indices_in_bounds, over_reals)
     limits = extents((before, after))
-    share = _TRIAL_SHARE if _loops(before) or _loops(after) else 1.0
+    share = _TRIAL_SHARE if has_loops(before) or has_loops(after) else 1.0
     for number, profile in _schedule(max_rounds):
         rng = np.random.default_rng([seed, number])
         inputs = draw(search.layouts.logical, profile, rng, limits)
@@ -285,16 +286,6 @@ def search_counterexample(
         if time.monotonic() > deadline:
             return None
     return None
-
-
-def _loops(program: Program) -> bool:
-    pending = [program.body]
-    while pending:
-        for op in pending.pop().ops:
-            if op.name == "stablehlo.while":
-                return True
-            pending.extend(op.regions)
-    return False
 
 
 def _schedule(max_rounds: int) -> Iterator[tuple[int, Profile]]:

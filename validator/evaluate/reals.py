@@ -16,7 +16,8 @@ import numpy as np
 from ..ops.elementwise import RECORDS as ELEMENTWISE
 from ..ops.record import Family
 from ..ops.records import MEANINGS
-from ..read.ir import Op, Program, Region, TensorType
+from ..read.dependencies import regions
+from ..read.ir import Op, Program, TensorType
 
 _SILENT = frozenset(f"{dialect}.{name}" for dialect in ("chlo", "mhlo") for name in ("digamma", "erf_inv", "lgamma"))
 """Partial functions that are computed number by number, so that numpy notices nothing."""
@@ -98,10 +99,4 @@ def _has_none(array: Any) -> bool:
 
 def may_be_partial(program: Program) -> int:
     """How many ops of a program may give no real number for real operands."""
-    count = 0
-    pending: list[Region] = [program.body]
-    while pending:
-        for op in pending.pop().ops:
-            pending.extend(op.regions)
-            count += op.name in _MAY_BE_PARTIAL
-    return count
+    return sum(op.name in _MAY_BE_PARTIAL for region in regions(program.body) for op in region.ops)

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from .dependencies import regions, uses
+from .dependencies import has_loops, uses
 from .ir import Op, Program, Region, TensorType, Value
 
 
 def merge_counters(program: Program) -> Program:
     """The program whose loops carry no counter that equals one before it, and none that nothing depends on."""
-    if not any(op.name == "stablehlo.while" for region in regions(program.body) for op in region.ops):
+    if not has_loops(program):
         return program
     used = {result.value.number for result in program.results}
     used.update(value.number for op in program.body.ops for value in uses(op))

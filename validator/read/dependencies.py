@@ -55,3 +55,8 @@ def regions(root: Region) -> Iterator[Region]:
         yield region
         for op in region.ops:
             stack.extend(op.regions)
+
+
+def has_loops(program: Program) -> bool:
+    """Whether any loop is in the program, in whatever region."""
+    return any(op.name == "stablehlo.while" for region in regions(program.body) for op in region.ops)
