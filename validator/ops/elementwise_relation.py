@@ -191,9 +191,9 @@ def _combined(engine: Engine, op: Op, values: Sequence[Any], monoid: Monoid) -> 
     """A sum of sums: the elements of all operands together (with their signs for a difference)."""
     sums = []
     for value in values:
-        alien = value.monoid not in (None, monoid)
-        reason = f"partial result of '{value.monoid}' is combined with '{monoid.value}'"
-        sums.append(engine.as_sum(engine.close(value, reason) if alien else value, monoid))
+        if value.monoid not in (None, monoid):
+            value = engine.close(value, f"partial result of '{value.monoid.value}' is combined with '{monoid.value}'")  # noqa: PLW2901
+        sums.append(engine.as_sum(value, monoid))
     if op.name == "stablehlo.subtract":
         sums[1] = _negated(engine, sums[1])
     type_ = op.results[0].tensor

@@ -64,6 +64,9 @@ def _compare(device: Walk, expected: Val, actual: Val, demanded: Rel) -> Compari
     for value in (wanted, actual):
         if value.is_view and not _total(device, value, points):
             return Comparison(False, theory, "is not known at every element", points)
+    if wanted.monoid is not None and actual.monoid not in (None, wanted.monoid):
+        atoms = tuple(piece.atom for piece in actual.pieces)
+        return Comparison(False, theory, "combines by another operation than the original does", points, atoms)
     if actual.monoid is not None:
         wanted = as_sum(device, wanted, actual.monoid)
         if actual.levels > 0 and not actual.monoid.reorders_exactly(actual.type.dtype):

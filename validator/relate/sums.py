@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def sum_over(walk: Walk, value: Val, rel: Rel, monoid: Monoid, type_: TensorType, *, steps: int) -> Val:
     """out[p] = ⊕ over q ∈ rel(p) of value[q], folded as far as it goes; `steps` is what it adds to the levels."""
     if value.monoid not in (None, monoid):
-        value = walk.close(value, f"partial result of '{value.monoid}' is reduced with '{monoid.value}'")
+        value = walk.close(value, f"partial result of '{value.monoid.value}' is reduced with '{monoid.value}'")
     found = summed(walk, value, rel, monoid, type_, steps)
     if found is not None:
         return walk.settle(found)
