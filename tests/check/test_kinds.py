@@ -63,3 +63,34 @@ def _mixed(width: int, number: int) -> Program:
 
 def test_bits_of_constants():
     holds_for_no_other(_mixed(8, 466688986), _mixed(4, 466688986), _mixed(4, 3))
+
+
+def _loop(width: int, trips: int, added: str = "%scaled") -> Program:
+    """x + Σ over trips i of (i + 1) · x, or of x."""
+    type_ = Tensor((width,), "f32", CUT)
+    body = f"""%start = stablehlo.constant dense<0> : tensor<i32>
+    %out, %end = stablehlo.while(%v = %a0, %i = %start) : {type_}, tensor<i32>
+    cond {{
+      %trips = stablehlo.constant dense<{trips}> : tensor<i32>
+      %on = stablehlo.compare LT, %i, %trips, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %on : tensor<i1>
+    }} do {{
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %float = stablehlo.convert %next : (tensor<i32>) -> tensor<f32>
+      %spread = stablehlo.broadcast_in_dim %float, dims = [] : (tensor<f32>) -> {type_}
+      %scaled = stablehlo.multiply %a0, %spread : {type_}
+      %sum = stablehlo.add %v, {added} : {type_}
+      stablehlo.return %sum, %next : {type_}, tensor<i32>
+    }}
+    """
+    return program(body, [type_], type_, 2)
+
+
+@pytest.mark.parametrize("trips", [0, 1, 3])
+def test_loops_of_few_trips(trips: int):
+    holds_for_no_other(_loop(8, trips), _loop(4, trips), _loop(4, trips + 1))
+
+
+def test_a_loop_without_trips_is_no_matter_of_its_body():
+    holds_for_no_other(_loop(8, 0), _loop(4, 0, "%a0"), _loop(4, 1, "%a0"))

@@ -143,7 +143,8 @@ class _Writing:
             list(self._block(op.regions[number % len(op.regions)], block, _results(op, number % len(op.regions))))
             for number, block in enumerate(blocks)
         ]
-        if not claims and not any(frames):
+        # a loop that is repeated ends with its condition: of one without trips there may be no more to say
+        if not claims and not any(frames) and not (step.loop is not None and len(frames) % 2):
             return []
         inner = [line for frame in frames for line in (_op("block", {}), *frame, _op("end", {}))]
         return [_op("step", {"position": position, "op": op.name}), *claims, *inner]

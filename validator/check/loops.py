@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..ops.control_relation import counter_range, devices_of, ending_together, varying
+from ..ops.control_relation import counter_range, devices_of, ending_together, in_body, varying
 from ..ops.record import Theory, strongest
 from ..ops.values import Piece, Value
 from ..read.ir import Op
@@ -72,7 +72,7 @@ def _specified(run: Run, op: Op, initial: list[Value], chosen: Sequence[Rel]) ->
     scalars = {k: atom for k, atom in singles if not initial[k].type.rank}
     counters = dict(filter(None, [counter_range(run, op, scalars, initial, condition)]))
     with run.bounded(counters):
-        body = run.block(op.regions[1], 1, arguments)
+        body = run.block(op.regions[1], 1, in_body(run, arguments, counters, lambda term: term))
     for k, choice in zip(carried, choices, strict=True) if chosen else ():
         devices = devices_of(run, choice, condition.domain.arity)
         theories += [_through(run, v, v, rel) for v, rel in ((run.known(body[k]), choice), (condition, devices))]
@@ -108,7 +108,7 @@ def _paired(run: Run, op: Op, initial: list[Value], pair: int, relations: Sequen
     together = ending_together(run, op, relations, loop.condition.domain)
     theories += [_through(run, loop.condition, loop.condition, together)] if together is not None else []
     with run.bounded(loop.counters):
-        body = run.block(op.regions[1], 1, arguments)
+        body = run.block(op.regions[1], 1, in_body(run, arguments, loop.counters, lambda term: term))
     for k, theirs, rel in zip(carried, loop.body, relations, strict=True):
         theories.append(_through(run, theirs, run.known(body[k]), rel))
     run.tested(None, arguments, [loop.condition.needing(*theories)])

@@ -7,7 +7,7 @@ Theory: exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -165,6 +165,25 @@ def counter_range(
     if high + step > counter.dtype.integer_range[1] or start[0] > high:
         return None
     return counter, (start[0], high)
+
+
+def in_body(
+    engine: Engine, values: Iterable[Any], counters: Mapping[Any, tuple[int, int]], key: Callable[[Any], Any]
+) -> list[Any]:
+    """What is carried as the body finds it: the counter of a loop of at most one trip is a known integer there.
+
+    `counters` have the least and greatest value by what `key` gives of an atom.
+    """
+    found = []
+    for value in values:
+        single = is_tensor(value) and len(value.pieces) == 1
+        low, high = counters.get(key(value.pieces[0].atom), (0, 1)) if single else (0, 1)
+        if low == high:
+            known = engine.constant_piece(np.asarray(low), value.type.dtype, value.domain)
+            found.append(engine.value(value.type, (known,), value.domain))
+        else:
+            found.append(value)
+    return found
 
 
 def _step(op: Op, position: int) -> int | None:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..ops.control_relation import counter_range, ending_together, varying
+from ..ops.control_relation import counter_range, ending_together, in_body, varying
 from ..ops.manual_relation import is_inside, lifted
 from ..ops.record import Theory
 from ..read.ir import Op, TensorType
@@ -133,7 +133,7 @@ def _walked(
     }
     counters = _counter_ranges(walk, op, single, initial, condition)
     with walk.context.bounded(counters):
-        body = _region(walk, op, 1, [_in_body(walk, value, counters) for value in arguments])
+        body = _region(walk, op, 1, _in_body(walk, arguments, counters))
     inside = {is_inside(value) for value in (condition, *(body[k] for k in carried), *(initial[k] for k in carried))}
     if not isinstance(condition, Val) or any(not isinstance(body[k], Val) for k in carried) or len(inside) > 1:
         return None, {}
@@ -186,13 +186,8 @@ def _region(walk: Walk, op: Op, number: int, arguments: Sequence[AnyVal]) -> lis
     return walk.results_of(region)
 
 
-def _in_body(walk: Walk, value: AnyVal, counters: dict[int, tuple[int, int]]) -> AnyVal:
-    """A carried value as the body finds it: the counter of a loop of at most one trip is a known integer there."""
-    if not isinstance(value, Val) or len(value.pieces) != 1:
-        return value
-    low, high = counters.get(value.pieces[0].atom.number, (0, 1))
-    known = walk.integer_constant(low, value.type, value.domain) if low == high else None
-    return value if known is None else known
+def _in_body(walk: Walk, values: Sequence[AnyVal], counters: dict[int, tuple[int, int]]) -> list[AnyVal]:
+    return in_body(walk, values, counters, lambda atom: atom.number)
 
 
 def _counter_ranges(
@@ -407,7 +402,7 @@ def _check(
     if alike is None:
         return everywhere, Theory.EXACT, UNEQUAL_TRIPS
     with walk.context.bounded(counters):
-        body = _region(walk, op, 1, [_in_body(walk, value, counters) for value in arguments])
+        body = _region(walk, op, 1, _in_body(walk, arguments, counters))
         failing: list[int] = []
         theories = [tested.theory, alike, *(initial[k].theory for k in carried)]
         for position, (k, rel) in enumerate(zip(carried, rels, strict=True)):
