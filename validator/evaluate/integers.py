@@ -75,6 +75,8 @@ def binary(name: str, x: np.ndarray, y: np.ndarray, dtype: DType) -> np.ndarray:
             return x | y
         case "xor":
             return x ^ y
+        case "mulhi":
+            return _upper_half(x, y, dtype)
         case "divide":
             return _quotient(x, y, dtype)
         case "remainder":
@@ -95,6 +97,12 @@ def _boolean(name: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         case "xor":
             return x ^ y
     raise UnsupportedOp(f"stablehlo.{name}", "on booleans")
+
+
+def _upper_half(x: np.ndarray, y: np.ndarray, dtype: DType) -> np.ndarray:
+    """The upper half of the product in twice the width, by whole numbers of any size."""
+    product = (x.astype(object) * y.astype(object)) >> dtype.bits
+    return np.asarray(product, dtype=STORAGE[dtype])
 
 
 def _quotient(x: np.ndarray, y: np.ndarray, dtype: DType) -> np.ndarray:

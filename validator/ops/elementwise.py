@@ -180,6 +180,7 @@ RECORDS: tuple[OpRecord, ...] = (
     *(_record(f"chlo.{name}", doc, evaluate_unary, "result_accuracy") for name, doc in _CHLO_UNARY.items()),
     *(_record(f"mhlo.{name}", doc, evaluate_unary, "result_accuracy") for name, doc in _CHLO_UNARY.items()),
     *(_record(f"stablehlo.{name}", doc, evaluate_binary) for name, doc in _BINARY.items()),
+    _record("chlo.mulhi", "upper half of the product of integers", evaluate_binary),
     _record("stablehlo.compare", "comparison of elements", evaluate_compare, "comparison_direction", "compare_type"),
     _record("stablehlo.select", "second operand where the first holds, else the third", evaluate_select),
     _record("stablehlo.clamp", "operand limited to a range", evaluate_clamp),

@@ -21,7 +21,9 @@ from .records import MEANINGS
 from .shifted import unshifted
 from .values import Piece, without_constant
 
-COMMUTATIVE = frozenset(f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
+COMMUTATIVE = frozenset(
+    ["chlo.mulhi", *(f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))]
+)
 _NEUTRAL_SECOND = {
     "stablehlo.divide": 1,
     "stablehlo.subtract": 0,

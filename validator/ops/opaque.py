@@ -83,6 +83,11 @@ def evaluate_potrf(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     return [np.where(inside if lower else inside.T, factor, operands[0]), info]
 
 
+def evaluate_cholesky(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
+    """The lower factor; XLA for TPUs masks what stands above the diagonal."""
+    return [cholesky(machine.arithmetic, operands[0], op.operands[0].tensor.dtype, lower=True)[0]]
+
+
 def evaluate_trsm(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     _column_major(op)
     config = _letters(op)
@@ -137,6 +142,7 @@ def evaluate_rms_norm(machine: Machine, op: Op, operands: list[Any]) -> list[Any
 TARGETS: Mapping[str, Callable[[Machine, Op, list[Any]], list[Any]]] = {
     "AwsNeuronRmsNorm": evaluate_rms_norm,
     "AwsNeuronTransferWithStaticRing": evaluate_handed_on,
+    "Cholesky": evaluate_cholesky,
     "LayoutConstraint": evaluate_handed_on,
     "MoveToDevice": evaluate_handed_on,
     "MoveToHost": evaluate_handed_on,

@@ -26,6 +26,13 @@ class Contract(enum.Enum):
     MANUAL = "a boundary between logical and device values"
 
 
+@dataclass(frozen=True, slots=True)
+class RowContract:
+    """Every tensor's leading dimensions are a batch, and the last `row_rank` dimensions of the first operand a row."""
+
+    row_rank: int
+
+
 CONTRACTS: dict[str, Contract | RowContract] = {
     **dict.fromkeys(
         (
@@ -50,14 +57,21 @@ CONTRACTS: dict[str, Contract | RowContract] = {
     },
     **{f"lapack_{kind}{name}_ffi": Contract.MATRICES for kind in "sd" for name in ("orgqr", "syevd", "sytrd")},
     **{f"lapack_{kind}{name}_ffi": Contract.MATRICES for kind in "cz" for name in ("ungqr", "heevd", "hetrd")},
+    # XLA's own for TPUs
+    **dict.fromkeys(
+        (
+            "Cholesky",
+            "CompactWyHelper",
+            "EighTpu",
+            "InvertDiagBlocksLowerTriangular",
+            "InvertDiagBlocksUpperTriangular",
+            "LuRealDecompositionBlock",
+            "QrDecompositionBlock",
+        ),
+        Contract.MATRICES,
+    ),
+    **dict.fromkeys(("X64Combine", "X64SplitHigh", "X64SplitLow"), RowContract(0)),  # of what is no complex number
 }
-
-
-@dataclass(frozen=True, slots=True)
-class RowContract:
-    """Every tensor's leading dimensions are a batch, and the last `row_rank` dimensions of the first operand a row."""
-
-    row_rank: int
 
 
 def register_custom_call(target: str, *, identity: bool = False, row_rank: int | None = None) -> None:

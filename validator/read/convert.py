@@ -18,6 +18,7 @@ from .errors import ReadError, ReadErrorKind
 from .expansions import Expansions
 from .groups import group_mode, mesh_groups
 from .ir import Location, Op, Parameter, Region, Result, TensorType, TokenType, TupleType, Value
+from .known_calls import meant
 from .locations import LocationReader
 from .manual_calls import ManualCalls, NotAManualCall
 from .manual_forms import LEAVE, MESHES, is_body, named_meshes
@@ -215,7 +216,7 @@ class Converter:
                 except NotAManualCall as error:
                     raise ReadError(ReadErrorKind.UNSUPPORTED, self._where(location), str(error)) from None
             if made is not None:
-                ops.append(made)
+                ops.append(meant(made) if name == "stablehlo.custom_call" else made)
         if not terminated:
             raise ReadError(ReadErrorKind.UNSUPPORTED, self._source, "a block without a return is not supported")
 

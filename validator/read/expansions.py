@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from .. import compat
 from ..compat import ir
 
-_KEPT = frozenset({"chlo.erf", "chlo.square", "chlo.top_k"})
+_KEPT = frozenset({"chlo.erf", "chlo.mulhi", "chlo.square", "chlo.top_k"})
 """What HLO has an operation for, or a rule relates."""
 
 

@@ -2,7 +2,8 @@
 
 The conversion drops the device order of mesh replica groups, the module's device counts, and the source line of an
 instruction without an op name. All of them are in the proto: mesh groups are written out as explicit lists, nameless
-metadata gets the instruction's name, device counts are handed on.
+metadata gets the instruction's name, device counts are handed on. What the conversion stumbles over is put in other
+words: an opcode that StableHLO lacks becomes a call of its name, annotations of tuples are left out.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from .. import compat
 from . import wire
 from .groups import mesh_groups
+from .known_calls import CALLED
 from .tiling import AxisRef, Mesh, iota
 
 # Field numbers of xla/service/hlo.proto and xla/xla_data.proto.
@@ -24,12 +26,13 @@ COMPUTATION_INSTRUCTIONS = 2
 INSTRUCTION_NAME, INSTRUCTION_OPCODE, INSTRUCTION_METADATA, INSTRUCTION_LITERAL = 1, 2, 7, 8
 INSTRUCTION_SHAPE = 3
 SHAPE_ELEMENT_TYPE, SHAPE_PARTS = 2, 4
-SIGNED_BIT = 30
+TUPLE, SIGNED_BIT = 13, 30
 INSTRUCTION_TARGET = 28
 INSTRUCTION_WINDOW, INSTRUCTION_CONVOLUTION, INSTRUCTION_PRECISION, INSTRUCTION_PADDING_KIND = 15, 16, 51, 75
 INSTRUCTION_FEATURE_GROUPS, INSTRUCTION_BATCH_GROUPS, INSTRUCTION_CONVOLUTION_KIND = 50, 58, 97
 INSTRUCTION_STABLE, INSTRUCTION_SPARSITY, INSTRUCTION_BLOCK_SCALING = 60, 98, 101
 INSTRUCTION_DEVICE_LIST, INSTRUCTION_MESH_GROUPS = 87, 93
+INSTRUCTION_FRONTEND_ATTRIBUTES = 68
 PRECISION_OPERANDS, PRECISION_ALGORITHM = 1, 2
 ASSIGNMENT_REPLICAS, ASSIGNMENT_COMPUTATIONS = 1, 2
 METADATA_OP_NAME, METADATA_SOURCE_FILE = 2, 3
@@ -129,8 +132,14 @@ def _instruction(data: memoryview) -> bytes | None:
         if wire.submessage(data, INSTRUCTION_LITERAL) is None:
             raise ElidedError(f"constant '{_name(data)}' has no value")
         return None
-    if opcode in _UNTOLD:
-        raise LostError(f"'{opcode.decode()}' named '{_name(data)}' is not supported: StableHLO has no such operation")
+    if opcode in CALLED:
+        target = wire.field_bytes(INSTRUCTION_TARGET, CALLED[opcode].encode())
+        return _without(data, INSTRUCTION_OPCODE) + wire.field_bytes(INSTRUCTION_OPCODE, b"custom-call") + target
+    if opcode == b"parameter":
+        shape = wire.submessage(data, INSTRUCTION_SHAPE)
+        told = wire.submessage(data, INSTRUCTION_FRONTEND_ATTRIBUTES)
+        of_tuple = shape is not None and wire.integer(shape, SHAPE_ELEMENT_TYPE) == TUPLE
+        return _without(data, INSTRUCTION_FRONTEND_ATTRIBUTES) if of_tuple and told is not None else None
     if opcode in _LOSING:
         lost = _lost(data, opcode)
         if lost is not None:
@@ -149,8 +158,10 @@ def _name(data: memoryview) -> str:
     return bytes(wire.submessage(data, INSTRUCTION_NAME) or b"").decode(errors="replace")
 
 
-_UNTOLD = frozenset({b"mulhi"})
-"""Opcodes of which the conversion makes an operation that MLIR then refuses, without a name or a place."""
+def _without(data: memoryview, number: int) -> bytes:
+    """A message without one of its fields."""
+    return b"".join(data[start:end] for field, _, _, start, end in wire.fields(data) if field != number)
+
 
 _LOSING = frozenset({b"custom-call", b"convolution", b"dot", b"topk"})
 """Opcodes some of whose fields the conversion drops without a word."""
