@@ -5,8 +5,9 @@ from __future__ import annotations
 from .counters import merge_counters
 from .ir import Program
 from .scalars import fold_scalars
+from .separate import separate_reductions
 
 
 def simplified(program: Program) -> Program:
-    """The program with scalars of constants computed, and without counters that tell nothing."""
-    return merge_counters(fold_scalars(program))
+    """The program with scalars of constants computed, no counters that tell nothing, and a reduction for each operand."""
+    return separate_reductions(merge_counters(fold_scalars(program)))
