@@ -8,7 +8,8 @@ An operation that is not known to treat rows by themselves has one row: everythi
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from ..ops.engine import RowOperand
@@ -46,29 +47,31 @@ def relate_rows(
 ) -> list[AnyVal]:
     """One value a result; `reads[r]` relates result r's points to (device, batch index, index in the row's result)."""
     store = walk.store
-    atoms, contents, theories = [], [], []
     arity = len(walk.mesh.sizes) + len(batch)
     domain = rows_defined(walk, operands, batch)
-    for operand in operands:
-        value = _single(walk, operand.value)
-        rel = store.compose(operand.read, value.pieces[0].rel)
-        atom, own = canonical_operand(walk, Piece(value.pieces[0].atom, rel))
-        atoms.append(atom)
-        contents.append((rel if own is not None else walk.forget(rel), operand.row_rank))
-        theories.append(value.theory)
+    closed = [walk.close(operand.value, f"operand of '{walk.op_name}'") for operand in operands]
+    theories = [value.theory for value in closed]
     extents = tuple(row_extents(store, read, arity) for read in reads)
-    full_key = ("rows", key, tuple(atom.number for atom in atoms), tuple(type_.dtype for type_ in types), extents)
-    rest = domain
     pieces: list[tuple[tuple[Atom, ...], Rel]] = []
-    for term in walk.context.rows.get(full_key, ()):
-        match = _match(walk, contents, term, rest, arity)
-        if match is not None:
-            pieces.append((term.atoms, match))
-            rest = store.set_minus(rest, store.domain(match))
-            if store.set_empty(rest):
-                break
-    if not store.set_empty(rest):
-        pieces.append(_fresh(walk, full_key, atoms, contents, rest, types, reads))
+    for rest, values in _apart(walk, operands, closed, domain, arity):
+        atoms, contents = [], []
+        for operand, value in zip(operands, values, strict=True):
+            (piece,) = (value if len(value.pieces) == 1 else name_value(walk, value)).pieces
+            read = store.restrict(operand.read, store.set_product(rest, store.everything(operand.row_rank)))
+            rel = store.compose(read, piece.rel)
+            atom, own = canonical_operand(walk, Piece(piece.atom, rel))
+            atoms.append(atom)
+            contents.append((rel if own is not None else walk.forget(rel), operand.row_rank))
+        full_key = ("rows", key, tuple(atom.number for atom in atoms), tuple(type_.dtype for type_ in types), extents)
+        for term in walk.context.rows.get(full_key, ()):
+            match = _match(walk, contents, term, rest, arity)
+            if match is not None:
+                pieces.append((term.atoms, match))
+                rest = store.set_minus(rest, store.domain(match))  # noqa: PLW2901
+                if store.set_empty(rest):
+                    break
+        if not store.set_empty(rest):
+            pieces.append(_fresh(walk, full_key, atoms, contents, rest, types, reads))
     walk.context.used("row congruence")
     results: list[AnyVal] = []
     for number, (type_, read) in enumerate(zip(types, reads, strict=True)):
@@ -82,9 +85,28 @@ def relate_rows(
     return results
 
 
-def _single(walk: Walk, value: Val) -> Val:
-    value = walk.close(value, f"operand of '{walk.op_name}'")
-    return value if len(value.pieces) == 1 else name_value(walk, value)
+def _apart(
+    walk: Walk, operands: Sequence[RowOperand], values: Sequence[Val], domain: Dom, arity: int
+) -> list[tuple[Dom, list[Val]]]:
+    """The batch points whose rows are made of the same single pieces, with these; and those with rows of several.
+
+    A device on which an operand is nothing but padding, say, keeps no other one from having its counterpart.
+    """
+    store = walk.store
+    groups = [(domain, list(values))]
+    for number, (operand, value) in enumerate(zip(operands, values, strict=True)):
+        if len(value.pieces) == 1:
+            continue
+        read = [walk.leading(store.domain(store.compose(operand.read, p.rel)), arity) for p in value.pieces]
+        alone = [reduce(store.set_minus, read[:k] + read[k + 1 :], own) for k, own in enumerate(read)]
+        split = []
+        for points, chosen in groups:
+            for piece, own in zip(value.pieces, alone, strict=True):
+                single = replace(value, pieces=(piece,), domain=store.domain(piece.rel))
+                split.append((store.set_meet(points, own), [*chosen[:number], single, *chosen[number + 1 :]]))
+            split.append((reduce(store.set_minus, alone, points), chosen))
+        groups = [group for group in split if not store.set_empty(group[0])]
+    return groups
 
 
 def _match(walk: Walk, contents: Sequence[tuple[Rel, int]], term: RowTerm, domain: Dom, arity: int) -> Rel | None:
