@@ -16,6 +16,7 @@ TESTS = sorted(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", TESTS, ids=str)
 def test_lit(test: Path, tmp_path: Path):
     command = [sys.executable, "-P", "-c", "from lit.main import main; main()", "-v", str(LIT / test)]

@@ -26,6 +26,8 @@ from . import test_reals, test_ring_attention
 from .conftest import Capture
 from .manual_programs import arguments, cases
 
+pytestmark = pytest.mark.slow
+
 
 def report_on(before: Program, after: Program) -> shardproof.Report:
     report = validate_programs(before, after, Options(Theory.REAL, certificate=True))

@@ -153,7 +153,9 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if RIGHT[name].gradient else ()) for name in RIGHT]
+)
 def test_right_rings_are_proved_over_the_reals(name: str) -> None:
     report = compared(RIGHT[name])
     assert report.verdict is Verdict.PROVED, str(report)
@@ -161,7 +163,7 @@ def test_right_rings_are_proved_over_the_reals(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WRONG)
-@pytest.mark.parametrize("gradient", [False, True], ids=["value", "gradient"])
+@pytest.mark.parametrize("gradient", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["value", "gradient"])
 def test_wrong_rings_are_refuted(name: str, gradient: bool) -> None:
     report = compared(replace(WRONG[name], wrong=name, gradient=gradient))
     assert report.verdict is Verdict.REFUTED, str(report)

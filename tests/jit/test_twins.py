@@ -71,6 +71,7 @@ def test_a_twin_is_refuted_at_its_line(twin: Twin, tmp_path: Path):
     assert line in lines(report, path), str(report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("twin", [twin for twin in TWINS if twin.theory], ids=name_of)
 def test_an_error_of_precision_is_shown_at_its_line_and_named_by_its_theory(twin: Twin, tmp_path: Path):
     """Rounding refutes nothing: the programs are the same over the reals, and it takes that theory to prove it."""
