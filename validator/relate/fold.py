@@ -17,6 +17,7 @@ from ..ops.integers import index_function
 from ..ops.monoid import Monoid
 from ..ops.record import Theory
 from ..ops.values import gathered, restricted
+from ..relation.build import names
 from ..relation.store import Dom, Rel
 from .absorption import absorbed
 from .atoms import AtomKind
@@ -272,18 +273,34 @@ def candidate(walk: Walk, own: dict[int, Piece], definition: Definition) -> Rel 
 def _straightest(walk: Walk, match: Rel) -> Rel:
     """One index for each point, of several that hold the same.
 
-    It goes on as others do, or is the point's own on every device, as of a table that all devices have, or the least.
+    It goes on as others do, or lies as far from the point's own place as theirs on that device, or is that place on every
+    device, as of a table that all devices have, or the least.
     """
     store, least, points = walk.store, walk.store.lexmin(match), walk.store.domain(match)
     sure = store.set_minus(points, store.domain(store.minus(match, least)))
-    guesses = [] if store.set_empty(sure) else [store.affine_hull(store.restrict(match, sure))]
+    known = None if store.set_empty(sure) else store.restrict(match, sure)
+    guesses = [] if known is None else [store.affine_hull(known)]
     if match.arity_in > match.arity_out:
+        guesses += [] if known is None else [_displaced(walk, known)]
         guesses.append(store.project_out(store.identity_on(points), 0, match.arity_in - match.arity_out))
     for guess in guesses:
         straight = store.meet(match, guess)
         if store.single_valued(straight) and store.set_equal(store.domain(straight), points):
             return straight
     return least
+
+
+def _displaced(walk: Walk, known: Rel) -> Rel:
+    """From each point to its own place, displaced as the known pairs of its device are."""
+    store, rank = walk.store, known.arity_out
+    devices, own, other = names("d", known.arity_in - rank), names("i", rank), names("o", rank)
+    every, apart = ",".join([*devices, *own, *other]), [f"{o} - {i}" for o, i in zip(other, own, strict=True)]
+    distance = store.rel(f"{{[{every}] -> [{','.join([*devices, *apart])}]}}")
+    pairs = store.compose(store.pair(store.identity_on(store.domain(known)), known), distance)
+    left = store.restrict(
+        store.rel(f"{{[{every}] -> [{','.join([*devices, *own])}]}}"), store.preimage(store.range(pairs), distance)
+    )
+    return store.compose(store.reverse(left), store.rel(f"{{[{every}] -> [{','.join(other)}]}}"))
 
 
 def _holding_alike(walk: Walk, own: dict[int, Piece], match: Rel, pieces: Sequence[Piece]) -> Rel:

@@ -9,7 +9,6 @@ from ..ops.monoid import Monoid
 from ..ops.sums import contracted, summed
 from ..read.ir import TensorType
 from ..relation.store import Rel
-from .atoms import AtomKind
 from .fold import as_named, resolve
 from .names import name_value
 from .value import Piece, Val
@@ -29,27 +28,38 @@ def sum_over(walk: Walk, value: Val, rel: Rel, monoid: Monoid, type_: TensorType
         other = resolve(walk, value)
         if other.pieces != value.pieces:
             return sum_over(walk, other, rel, monoid, type_, steps=steps)
-    # elements that cannot be told apart are told apart by a name, which the original has given if it sums them, too
+    return sum_over(walk, _told_apart(walk, value), rel, monoid, type_, steps=steps)
+
+
+def _told_apart(walk: Walk, value: Val) -> Val:
+    """Elements that are equal somewhere under a name that tells them apart: the original's, if it needs one, too."""
     known = as_named(walk, value) if value.is_view and not walk.is_original else None
-    named = known or name_value(walk, value, canonical=False)
-    return sum_over(walk, named, rel, monoid, type_, steps=steps)
+    return known or name_value(walk, value, canonical=False)
 
 
 def contract(
-    walk: Walk, lhs: Val, rhs: Val, reads: Sequence[tuple[Rel | None, Rel]], type_: TensorType, flavour: Hashable = ()
+    walk: Walk,
+    lhs: Val,
+    rhs: Val,
+    reads: Sequence[tuple[Rel | None, Rel]],
+    type_: TensorType,
+    flavour: Hashable = (),
+    *,
+    told_apart: bool = False,
 ) -> Val:
     """out[p] = Σ over k of lhs[l(p,k)] · rhs[r(p,k)], see `contracted`."""
-    lhs, rhs = _factor(walk, lhs), _factor(walk, rhs)
+    if not told_apart:
+        lhs, rhs = _factor(walk, lhs), _factor(walk, rhs)
     found = contracted(walk, lhs, rhs, reads, type_, flavour)
     if found is not None:
         whole = walk.settle(found)
         if walk.context.reals is not None:
             walk.context.reals.left_out.stands_for_dropped(whole)
         return whole
-    if lhs.pieces[0].atom.kind is AtomKind.NAMED and rhs.pieces[0].atom.kind is AtomKind.NAMED:
+    if told_apart:
         return walk.unrelated(type_, "a contraction counts one product several times")
-    lhs, rhs = name_value(walk, lhs, canonical=False), name_value(walk, rhs, canonical=False)
-    return contract(walk, lhs, rhs, reads, type_, flavour)
+    lhs, rhs = _told_apart(walk, lhs), _told_apart(walk, rhs)
+    return contract(walk, lhs, rhs, reads, type_, flavour, told_apart=True)
 
 
 def is_zero_product(walk: Walk, *factors: Piece) -> bool:
