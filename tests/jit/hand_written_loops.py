@@ -126,6 +126,21 @@ def _layers_written_out(w: Any, x: Any, *, broken: bool = False) -> Any:
     return x
 
 
+def _around(x: Any, *, broken: bool = False) -> Any:
+    """The sum over all devices, in a ring."""
+    ring = [(d, (d + 1) % DEVICES) for d in range(DEVICES)]
+    trips = DEVICES - 2 if broken else DEVICES - 1
+    return lax.fori_loop(0, trips, lambda _, total: lax.ppermute(total, "d", ring) + x, x)
+
+
+def _summed_around(x: Any, *, broken: bool = False) -> Any:
+    return _around(x.sum(0), broken=broken)
+
+
+def _multiplied_around(x: Any, y: Any, *, broken: bool = False) -> Any:
+    return _around(jnp.zeros((3, 5)) + x.T @ y, broken=broken)
+
+
 _RECURRENT = Program(
     _recurrent,
     _recurrent_columns,
@@ -147,6 +162,12 @@ PROGRAMS = {
         WHOLE,
         (floats(5, 4), floats(3, 8, 5), floats(3, 8, 4)),
         "real",
+    ),
+    "a sum of one row a device, in a ring": Program(
+        lambda x: x.sum(0), _summed_around, ROWS, WHOLE, (floats(DEVICES, 3),)
+    ),
+    "a product over one row a device, in a ring": Program(
+        lambda x, y: x.T @ y, _multiplied_around, (ROWS, ROWS), WHOLE, (floats(DEVICES, 3), floats(DEVICES, 5))
     ),
     "layers in a loop": Program(
         _layers, _layers_written_out, (P(None, None, "d"), COLUMNS), COLUMNS, (floats(3, 8, 8), floats(2, 8))

@@ -132,8 +132,3 @@ def test_a_bit_with_a_sign_is_no_boolean(type_: str) -> None:
     """The conversion makes `i1` of it, which becomes 1 where this becomes -1."""
     root = "s32[4] convert(x)" if type_ == "s1[4]" else f"{type_} copy(x)"
     assert _refused(_module(root, f"x: {type_}")) == "element type 's1' of 'x' is not supported"
-
-
-def test_an_operation_that_stablehlo_lacks_is_named() -> None:
-    text = _module("s32[4] mulhi(x, y)", "x: s32[4]", "y: s32[4]")
-    assert _refused(text) == "'mulhi' named 'r' is not supported: StableHLO has no such operation"

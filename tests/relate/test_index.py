@@ -32,6 +32,7 @@ BINARY = (
     "remainder",
     "maximum",
     "minimum",
+    "mulhi",
     "and",
     "or",
     "xor",
@@ -42,6 +43,10 @@ BINARY = (
 )
 
 
+def full_name(name: str) -> str:
+    return f"{'chlo' if name == 'mulhi' else 'stablehlo'}.{name}"
+
+
 def evaluated(
     name: str, attributes: Mapping[str, Any], types: Sequence[DType], result: DType, columns: Sequence[Sequence[int]]
 ) -> np.ndarray:
@@ -49,7 +54,7 @@ def evaluated(
     count = len(columns[0])
     operands = tuple(Value(k, TensorType((count,), dtype), f"%{k}") for k, dtype in enumerate(types))
     out = Value(len(types), TensorType((count,), result), "%out")
-    op = Op(f"stablehlo.{name}", operands, (out,), attributes, (), UNKNOWN_LOCATION)
+    op = Op(full_name(name), operands, (out,), attributes, (), UNKNOWN_LOCATION)
     arrays = [np.asarray([column], STORAGE[dtype]) for column, dtype in zip(columns, types, strict=True)]
     return np.asarray(Machine(1, Native()).evaluate(op, arrays)[0][0])
 
@@ -82,7 +87,7 @@ def agrees(name: str, types: Sequence[DType], result: DType, box: Box, attribute
     """Compares the function of an op on a box of values; False where it is not modelled."""
     store = Store()
     domain = whole_domain(store, box)
-    function = index_function(store, f"stablehlo.{name}", attributes, types, result, store.identity_on(domain))
+    function = index_function(store, full_name(name), attributes, types, result, store.identity_on(domain))
     if function is None:
         return False
     rows = list(itertools.product(*box))
@@ -203,7 +208,7 @@ def test_values_of_which_nothing_is_known_range_over_their_type(dtype: DType) ->
     domain = whole_domain(store, [every, every])
     for name in ("add", "subtract", "maximum", "minimum"):
         unknown = store.identity_on(store.everything(2))
-        function = index_function(store, f"stablehlo.{name}", {}, [dtype, dtype], dtype, unknown)
+        function = index_function(store, full_name(name), {}, [dtype, dtype], dtype, unknown)
         assert function is not None
         rows = list(itertools.product(every, every))
         wanted = as_integers(evaluated(name, {}, [dtype] * 2, dtype, list(zip(*rows, strict=True))), dtype)

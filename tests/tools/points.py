@@ -80,6 +80,8 @@ def _with_divisions(level: _Level, points: np.ndarray) -> np.ndarray:
 
 
 def _dot(columns: np.ndarray, row: np.ndarray) -> np.ndarray:
+    if any(abs(factor) >= 1 << 62 for factor in row):
+        columns = columns.astype(object)
     total = np.zeros(len(columns), columns.dtype)
     for k, factor in enumerate(row):
         if factor:

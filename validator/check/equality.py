@@ -179,11 +179,12 @@ def _replaced(run: Calculus, pieces: Iterable[Piece], term: Term, monoid: Monoid
         keep = passing(run.store, term.arity - base.arity)
         for part in _definition(run, base, piece, monoid):
             rel = run.rels.side_by_side(part.rel, keep) if guards else part.rel
-            if not (monoid is not None and monoid.idempotent) and not run.rels.counts_once(piece.rel, rel):
-                raise Rejection(f"elements of {term} are counted several times")
             inner = run.rels.compose(piece.rel, rel)
             made = spread(run, Piece(run.guard(part.atom, guards), inner, piece.coefficient * part.coefficient))
             kept = made if monoid is None else without_constant(run, made, monoid.neutral(made.atom.dtype))
+            once = kept is None or (monoid is not None and monoid.idempotent) or run.rels.counts_once(piece.rel, rel)
+            if not once:
+                raise Rejection(f"elements of {term} are counted several times")
             done += [kept] if kept is not None else []
     return tuple(done)
 

@@ -175,6 +175,9 @@ def _by_constant(store: Store, name: str, bounds: list[tuple[int, int]], result:
         if low_a == high_a:
             return f"{{[a,b] -> [{low_a}b]}}" if low_a >= 0 else f"{{[a,b] -> [-{-low_a}b]}}"
         return None
+    if name == "chlo.mulhi" and (low_a == high_a or low_b == high_b):
+        product = f"{low_b}*a" if low_b == high_b else f"{low_a}*b"
+        return f"{{[a,b] -> [floor(({product})/{1 << result.bits})]}}"
     if low_b != high_b or result.is_float:
         return None
     if low_a == high_a and name in _BITWISE:

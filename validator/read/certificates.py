@@ -174,9 +174,9 @@ class _Reading:
             if place is None:
                 wrong = loop is not None or bool(facts)
             else:
-                wrong = (place in claims) != bool(facts) or place[0] not in ("operand", "result")
+                wrong = (bool(facts) and place not in claims) or place[0] not in ("operand", "result")
             if wrong:
-                raise FormError("two claims on one value, or one on none, or two loops in a step")
+                raise FormError("an equality or a claim of no value, or two loops in a step")
             if place is None:
                 loop = said
             else:

@@ -9,5 +9,5 @@ from .separate import separate_reductions
 
 
 def simplified(program: Program) -> Program:
-    """The program with scalars of constants computed, no counters that tell nothing, and a reduction for each operand."""
+    """The program with scalars computed, without counters that tell nothing, and with a reduction for each operand."""
     return separate_reductions(merge_counters(fold_scalars(program)))

@@ -19,6 +19,7 @@ from ..ops.sequence_relation import Order
 from ..read.ir import DType, Op, Region, TensorType
 from ..relation.store import Dom, Rel, Store
 from . import sums
+from .added import added_up
 from .atoms import Atom, AtomKind
 from .lift import lift
 from .loops import relate_loop
@@ -156,7 +157,8 @@ class Prover(Engine):
     ) -> Val:
         parts = list(told)
         if operands is not None:
-            parts.append(lift(self.walk, function.key, operands, type_, commutative=function.commutative))
+            found = lift(self.walk, function.key, operands, type_, commutative=function.commutative)
+            parts.append(added_up(self.walk, str(function.key[0]), found) or found)
         whole, trace = reduce(self.beside, parts), self.walk.trace
         if trace is None or trace.ordinary(parts[-1]) is parts[-1]:
             return whole

@@ -273,8 +273,8 @@ def candidate(walk: Walk, own: dict[int, Piece], definition: Definition) -> Rel 
 def _straightest(walk: Walk, match: Rel) -> Rel:
     """One index for each point, of several that hold the same.
 
-    It goes on as others do, or lies as far from the point's own place as theirs on that device, or is that place on every
-    device, as of a table that all devices have, or the least.
+    It goes on as others do, or lies as far from the point's own place as theirs on that device, or is that place on
+    every device, as of a table that all devices have, or the least.
     """
     store, least, points = walk.store, walk.store.lexmin(match), walk.store.domain(match)
     sure = store.set_minus(points, store.domain(store.minus(match, least)))

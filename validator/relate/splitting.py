@@ -1,4 +1,4 @@
-"""Sums over sums of two operands, as sums over each of them.
+"""Sums over sums of two operands, as sums over each of them, but for the neutral element.
 
 Lemma *splitting*: Σ over x ∈ R(p) of (y[a(x)] + z[b(x)]) is Σ y[a(x)] + Σ z[b(x)], and so with −, for y[a(x)] alone
 with its sign changed, and for any other ⊕. No element may be reached through two x, unless ⊕ is idempotent. Theory:
@@ -59,7 +59,9 @@ def _parts(walk: Walk, piece: Piece, monoid: Monoid) -> list[Piece] | None:
     parts = []
     for operand, read, sign in zip(atom.operands, reads, signs, strict=True):
         if operand.arity == 0:
-            return None
+            if walk.number_of(operand) != monoid.neutral(atom.dtype):
+                return None
+            continue
         if read is not None and not monoid.idempotent and not walk.counts_once(piece.rel, read):
             return None
         rel = piece.rel if read is None else store.compose(piece.rel, read)

@@ -13,6 +13,10 @@ def _matmul(a, b):
     return a @ b
 
 
+def _block_diagonal(a, w):
+    return a @ jnp.where(jnp.arange(16)[:, None] // 4 == jnp.arange(8) // 2, w, 0)
+
+
 _PRODUCTS: tuple[tuple[str, MeshPlan, P, P, P | None], ...] = (
     ("rows", M24, P("x"), P(), P("x")),
     ("columns", M24, P(), P(None, "y"), P(None, "y")),
@@ -89,6 +93,7 @@ ENTRIES: tuple[Entry, ...] = (
         "matmul_chain", lambda a, b, c: (a @ b) @ c, [((8, 16), P("x")), ((16, 32), P(None, "y")), ((32, 4), P("y"))]
     ),
     entry("matmul_gram", lambda a: a.T @ a, [((32, 12), P(("x", "y")))], P("x", "y")),
+    entry("matmul_block_diagonal", _block_diagonal, [((8, 16), P("x")), ((16, 8), P(None, "y"))], P("x", "y")),
     entry("matvec", lambda a, v: a @ v, [((16, 32), P("x", "y")), ((32,), P("y"))], P("x")),
     entry("vector_dot", lambda a, b: a @ b, [((32,), P("y")), ((32,), P(("x", "y")))], P()),
     entry("outer", jnp.outer, [((16,), P("x")), ((24,), P("y"))], P("y", "x")),

@@ -104,6 +104,7 @@ ENTRIES: tuple[Entry, ...] = (
     _move("uneven_slice_prod", lambda a: a[:7].prod(0), (16, 6), P("y"), P()),
     _move("uneven_slice_mean", lambda a: a[2:13].mean(0), (16, 6), P("y"), P()),
     _move("uneven_slice_sort", lambda a: jnp.sort(a[:13], 0)[::-1], (16, 6), P("y"), P()),
+    _move("uneven_slice_argsort", lambda a: jnp.argsort(a[:, :5], 0), (6, 16), P(None, "y"), P()),
     _move("uneven_slice_argmax", lambda a: a[:13].argmax(0), (16, 6), P("y"), P()),
     _move("uneven_reshape", lambda a: a[:15].reshape(5, 3, 6), (16, 6), P("y"), P()),
     _move("uneven_concat", lambda a: jnp.concatenate([a[:5], a[:6]]), (8, 6), P("y"), P()),

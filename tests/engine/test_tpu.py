@@ -1,0 +1,53 @@
+"""What XLA's partitioner for TPUs writes otherwise than that for CPUs: programs are proved, their broken twins not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shardproof import Theory
+from shardproof.validator.compat import jaxlib_version
+from shardproof.validator.options import Options
+from shardproof.validator.read.program import read_program
+from shardproof.validator.report.verdict import Verdict
+from shardproof.validator.validate import validate_programs
+
+FOLDER = Path(__file__).parent / "tpu"
+
+pytestmark = pytest.mark.skipif(
+    tuple(map(int, jaxlib_version.split(".")[:2])) < (0, 12), reason="this jaxlib does not read named meshes"
+)
+
+PROGRAMS = {
+    # a matrix product whose blocks travel around the devices both ways while they are added up
+    "adam_zero": (Theory.REASSOCIATED, "u32[] constant(5)", "u32[] constant(6)"),
+    "cholesky_batch": (Theory.REASSOCIATED, "direction=GE", "direction=GT"),
+    # complex numbers as two parts
+    "complex_abs": (Theory.REASSOCIATED, "X64SplitLow", "X64SplitHigh"),
+    "complex_matmul": (Theory.REASSOCIATED, "X64SplitLow", "X64SplitHigh"),
+    # groups of features as zeros in the kernel, which each device builds from a table
+    "conv_grouped": (Theory.EXACT, "constant({0, 0, 1, 1, 2, 2, 3, 3})", "constant({0, 0, 1, 1, 2, 2, 3, 0})"),
+    # the upper half of a product
+    "rng_uniform_sharded": (Theory.EXACT, "mulhi(", "multiply("),
+}
+"""The theory, and an edit of the after program that makes it wrong."""
+
+
+def _verdict(name: str, after: str) -> tuple[Verdict, Theory | None]:
+    before = (FOLDER / f"{name}_before.hlo.txt").read_text()
+    report = validate_programs(read_program(before, name="before"), read_program(after, name="after"), Options())
+    return report.verdict, report.theory
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_for_tpus_are_proved(name: str) -> None:
+    after = (FOLDER / f"{name}_after.hlo.txt").read_text()
+    assert _verdict(name, after) == (Verdict.PROVED, PROGRAMS[name][0])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_their_broken_twins_are_refuted(name: str) -> None:
+    after, (_, old, new) = (FOLDER / f"{name}_after.hlo.txt").read_text(), PROGRAMS[name]
+    assert old in after
+    assert _verdict(name, after.replace(old, new, 1))[0] is Verdict.REFUTED
