@@ -50,6 +50,16 @@ def test_a_choice_by_position_keeps_what_is_needed_elsewhere() -> None:
     assert theory_of(module(ROWS, "4xf32", before), module(ROWS, "4xf32", after), Theory.REAL) is Theory.REAL
 
 
+@pytest.mark.parametrize(("used", "proved"), [("%x", False), ("%d", True)])
+def test_what_no_result_depends_on_tells_nothing_of_its_divisor(used: str, proved: bool) -> None:
+    before = f"""%d = stablehlo.divide %a, %x : tensor<4xf32> %o = stablehlo.subtract %a, {used} : tensor<4xf32>
+      return %o : tensor<4xf32>"""
+    after = f"""%d = stablehlo.divide %a, %x : tensor<4xf32> %m = stablehlo.multiply %d, %x : tensor<4xf32>
+      %o = stablehlo.subtract %m, {used} : tensor<4xf32> return %o : tensor<4xf32>"""
+    found = theory_of(module(ROWS, "4xf32", before), module(ROWS, "4xf32", after), Theory.REAL)
+    assert found is (Theory.REAL if proved else None)
+
+
 def test_a_logarithm_of_zero_has_no_form() -> None:
     body = """%d = stablehlo.subtract %a, %a : tensor<4xf32> %o = stablehlo.log %d : tensor<4xf32>
       return %o : tensor<4xf32>"""

@@ -15,6 +15,7 @@ from ..ops.record import Family, Theory
 from ..ops.records import MEANINGS
 from ..read.aide import trusting
 from ..read.certificates import VERSION, seal_of
+from ..read.dependencies import live_ops
 from ..read.ir import Op, Program, Region
 from ..relate.atoms import Atom, AtomKind
 from ..relate.context import Meeting
@@ -220,19 +221,6 @@ def _loops(block: Sequence[TracedOp]) -> Iterator[Op]:
             yield step.op
         for inner in step.blocks:
             yield from _loops(inner)
-
-
-def live_ops(region: Region, needed: set[int]) -> set[int]:
-    """Ids of the ops of a block that values (by number) depend on; `needed` grows by all values they read."""
-    live: set[int] = set()
-    for op in reversed(region.ops):
-        if any(result.number in needed for result in op.results):
-            live.add(id(op))
-            needed.update(operand.number for operand in op.operands)
-            for inner in op.regions:
-                needed.update(value.number for value in inner.results)
-                live_ops(inner, needed)
-    return live
 
 
 def _op(name: str, attributes: Mapping[str, object]) -> str:

@@ -18,6 +18,22 @@ def dependencies(program: Program, results: Sequence[int]) -> tuple[set[int], li
     return live, ops[::-1]
 
 
+def live_ops(region: Region, needed: set[int]) -> set[int]:
+    """Ids of the ops of a block, and of those in its ops, that values depend on.
+
+    `needed`, these values' numbers, grows by all that are read.
+    """
+    live: set[int] = set()
+    for op in reversed(region.ops):
+        if any(result.number in needed for result in op.results):
+            live.add(id(op))
+            needed.update(operand.number for operand in op.operands)
+            for inner in op.regions:
+                needed.update(value.number for value in inner.results)
+                live |= live_ops(inner, needed)
+    return live
+
+
 def largest_behind(program: Program) -> list[int]:
     """For each result, the elements of the largest tensor that it depends on, itself included, in one pass.
 

@@ -33,6 +33,9 @@ class LeftOut:
         """By the number of a term that is not real everywhere: the indices at which the original computes it."""
         self._divisions: list[tuple[Atom, Dom]] = []
         """The original's divisions, and where it makes them."""
+        self._used: set[int] = set()
+        self._unused: dict[int, Atom] = {}
+        """Terms that some of the original's results depend on, by number, and those of ops that none depends on."""
         self._uncertain: list[Atom] = []
         """Terms that a choice or a loop of the original may leave unused."""
         self._stands_for: dict[int, list[Atom]] = {}
@@ -53,9 +56,16 @@ class LeftOut:
         """The original has this term."""
         self.last_original = max(self.last_original, atom.number)
 
-    def computes(self, atom: Atom, rel: Rel) -> None:
-        """The original computes this term at these of its indices: the inputs that are judged allow it there."""
+    def computes(self, atom: Atom, rel: Rel, *, is_used: bool) -> None:
+        """The original computes this term at these of its indices: the inputs that are judged allow it there.
+
+        They need not where no result depends on it.
+        """
         self.counts(atom)
+        if not is_used:
+            self._unused[atom.number] = atom
+            return
+        self._used.add(atom.number)
         indices = self._store.range(rel)
         if self._is_partial(atom):
             known = self._computed_at.get(atom.number)
@@ -96,6 +106,8 @@ class LeftOut:
 
         `is_shown` tells of an op that gives no real number for some real operands whether it gives one for its own.
         """
+        unused = {number: atom for number, atom in self._unused.items() if number not in self._used}
+        self._shielded.update(not_total(unused.values(), self._stands_for, is_shown).keys() & unused.keys())
         self._shielded.update(not_total(self._uncertain, self._stands_for, is_shown))
         self._limit(is_shown)
 

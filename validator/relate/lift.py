@@ -70,7 +70,7 @@ def met(walk: Walk, piece: Piece, theories: list[Theory]) -> list[Piece]:
     """The piece by what its atom, if it is new, is found to be by the e-graph or by its form over the reals."""
     atom, context = piece.atom, walk.context
     if context.reals is not None and walk.is_original:
-        context.reals.left_out.computes(atom, piece.rel)
+        context.reals.left_out.computes(atom, piece.rel, is_used=walk.is_used)
     if atom.number not in context.meetings:
         if atom.kind is AtomKind.LIFT and not context.is_new(atom):
             return [piece]

@@ -25,6 +25,7 @@ from ..ops.monoid import Monoid
 from ..ops.record import OpRecord
 from ..ops.registry import RECORDS
 from ..ops.values import gathered
+from ..read.dependencies import live_ops
 from ..read.ir import DType, Op, Program, Region, TensorType, TokenType, Type
 from ..read.shardings import Sharding
 from ..relation.build import Builder, constant, names
@@ -93,6 +94,8 @@ class Walk(Prover):
     """Called after every few ops."""
     trace: Trace | None = None
     """Where what is done is written down for a certificate."""
+    _used: set[int] = field(default_factory=set)
+    """Over the reals, ids of the ops that results depend on."""
     _machines: dict[int, Machine] = field(default_factory=dict)
 
     # names and limits -----------------------------------------------------------------------------------------------
@@ -105,6 +108,11 @@ class Walk(Prover):
     def of_reals(self) -> bool:
         """Whether the laws of the real numbers may be used."""
         return self.context.reals is not None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a result depends on the current op: of inputs nothing is assumed for what does not matter."""
+        return id(self.op) in self._used
 
     @property
     def op_name(self) -> str:
@@ -282,6 +290,8 @@ class Walk(Prover):
             self.shardings[parameter.value.number] = parameter.sharding
         for parameter, argument in zip(program.parameters, arguments, strict=True):
             self.env[parameter.value.number] = argument
+        if self.of_reals:
+            self._used = live_ops(program.body, {result.value.number for result in program.results})
         self.region(program.body)
         return [self.env[result.value.number] for result in program.results]
 
