@@ -307,6 +307,15 @@ def _updates() -> Example:
     return Example(lambda: rows.before(False), lambda: rows.after(False), lambda: rows.after(False, offset=1))
 
 
+def _promises() -> Example:
+    rows = Rows(12, 2, 3, N)
+    return Example(
+        lambda: rows.before(True, in_order=True),
+        lambda: rows.after(True, in_order=True),
+        lambda: rows.after(True, offset=1, in_order=True),
+    )
+
+
 def _branches() -> Example:
     mask = Tensor((), "i1")
 
@@ -492,6 +501,7 @@ EXAMPLES: dict[str, Example] = {
     "equal windows": _windows(),
     "selected windows": _selected(),
     "updates in order": _updates(),
+    "kept promises": _promises(),
     "branch selection": _branches(),
     "loop induction": _induction(),
     "counter range": _counter(),

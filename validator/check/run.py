@@ -17,6 +17,7 @@ from ..evaluate.numbers import STORAGE
 from ..ops import manual_relation as manual
 from ..ops.elementwise_relation import is_known
 from ..ops.monoid import Monoid
+from ..ops.promises_relation import Promise
 from ..ops.record import Family, Theory
 from ..ops.registry import RECORDS
 from ..ops.sums import contracted, summed
@@ -47,7 +48,7 @@ class Run(Calculus):
     single: dict[Term, Dom]
     loops: list[Loop | None]
     """The loops of the before program in the order in which they begin; None for one that is not followed yet."""
-    promised: dict[Hashable, list[frozenset[str]]]
+    promised: dict[Hashable, list[Promise]]
     tables: Tables
     excluded: dict[Term, Dom] | None
     builder: Builder
@@ -263,5 +264,5 @@ class Run(Calculus):
     def not_modelled(self, type_: Any, construct: str) -> Any:
         raise Rejection(f"not checked: {construct}")
 
-    def promises(self, key: Hashable) -> list[frozenset[str]]:
+    def promises(self, key: Hashable) -> list[Promise]:
         return self.promised.setdefault(key, [])

@@ -23,6 +23,7 @@ from .monoid import Monoid
 from .record import Theory, strongest
 
 if TYPE_CHECKING:
+    from .promises_relation import Promise
     from .sequence_maps import Sequences
     from .sequence_relation import Order
 
@@ -249,7 +250,7 @@ class Engine(ABC):
         return [self.not_modelled(result.type, construct) for result in op.results]
 
     @abstractmethod
-    def promises(self, key: Hashable) -> list[frozenset[str]]:
+    def promises(self, key: Hashable) -> list[Promise]:
         """What ops of the original with this key promise of their indices."""
 
     # what only a search has to do: fold sums, count lemmas, keep within limits --------------------------------------

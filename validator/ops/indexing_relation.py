@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Sequence
 from typing import Any
 
 from ..read.ir import Op, TensorType
@@ -11,16 +9,15 @@ from ..relation.objects import Dom, Rel
 from .engine import Engine
 from .guarded import Guarded, accessed, index_joints
 from .indexing_maps import ACCESSES
+from .promises_relation import SORTED, promises_kept
 from .record import strongest
 
 
 def relate_access(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     """out[p] = value[where(p, n)] for whichever way of reading holds (p, n), at indices n that are operands."""
     type_ = op.results[0].tensor
-    if op.name == "stablehlo.gather":
-        dims = op.attributes["dimension_numbers"]
-        if not promises_kept(engine, op, op.name, ("indices_are_sorted",), values[1].type, dims.index_vector_dim):
-            return engine.refuse(op, f"'{op.name}' that promises sorted indices, which the original does not")
+    if op.name == "stablehlo.gather" and not promises_kept(engine, op, op.name, (SORTED,), values[1]):
+        return engine.refuse(op, f"'{op.name}' that promises sorted indices, which the original does not")
     access, store, points = ACCESSES[op.name](engine.builder, op), engine.store, engine.points(type_)
     indices = [
         engine.read_through(values[number], rel, TensorType(type_.shape, values[number].type.dtype))
@@ -58,23 +55,6 @@ def _undefined(engine: Engine, value: Any, joint: Guarded, where: Rel) -> Dom:
     target = store.compose(store.pair(store.identity_on(store.domain(plain)), plain), where)
     undefined = store.set_minus(store.range(target), value.domain)
     return store.preimage(undefined, target)
-
-
-def promises_kept(
-    engine: Engine, op: Op, key: Hashable, promises: Sequence[str], starts: TensorType, index_vector_dim: int
-) -> bool:
-    """Whether what an op promises of its indices may be believed: a broken promise makes its result undefined.
-
-    The original's promises are the user's. The partitioned program may repeat what every op of the original with this
-    key promises; of a single index vector anything holds.
-    """
-    made = frozenset(name for name in promises if op.attributes.get(name))
-    known = engine.promises(key)
-    if engine.is_original:
-        known.append(made)
-        return True
-    vectors = math.prod(n for k, n in enumerate(starts.shape) if k != index_vector_dim)
-    return not made or vectors <= 1 or (bool(known) and all(made <= theirs for theirs in known))
 
 
 RELATIONS = dict.fromkeys(ACCESSES, relate_access)

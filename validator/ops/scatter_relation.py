@@ -16,9 +16,9 @@ from ..relation.objects import Dom, Rel
 from .annotations import ANNOTATIONS
 from .engine import Engine, RowOperand
 from .guarded import Guarded, chosen, index_form, index_joints, join, split_guarded
-from .indexing_relation import promises_kept
 from .keys import region_key
 from .monoid import Monoid, monoid_of_region
+from .promises_relation import SORTED, promises_kept
 from .record import strongest
 from .scatter_maps import index_reads, landing, scatter_limits, spread
 from .sequence_relation import updated_in_order
@@ -32,7 +32,7 @@ def relate_scatter(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     operands, starts, updates = values[:count], values[count], values[count + 1 :]
     region = op.regions[0]
     key = region_key(region, ANNOTATIONS)
-    if not promises_kept(engine, op, key, _PROMISES, starts.type, dims.index_vector_dim):
+    if not promises_kept(engine, op, key, (SORTED, "unique_indices"), starts):
         reason = "promises of its indices that the original does not make"
         return [engine.unrelated(r.tensor, reason) for r in op.results]
     if list(region.results) == list(region.arguments[count:]):
@@ -49,8 +49,6 @@ def relate_scatter(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
         return [_updated(engine, op, dims, 0, operands[0], starts, updates[0], key)]
     return _rows(engine, op, dims, key, operands, starts, updates)
 
-
-_PROMISES = ("indices_are_sorted", "unique_indices")
 
 MAX_MASKS = 4
 """Masks of one update, one around the other, that are taken for guards."""

@@ -13,6 +13,7 @@ from ..evaluate.numbers import STORAGE
 from ..ops.engine import Engine, Function, RowOperand
 from ..ops.monoid import Monoid
 from ..ops.movement_relation import MAX_TABLE
+from ..ops.promises_relation import Promise
 from ..ops.record import Theory
 from ..ops.sequence_maps import Sequences
 from ..ops.sequence_relation import Order
@@ -203,7 +204,7 @@ class Prover(Engine):
 
     # what else is noted ---------------------------------------------------------------------------------------------
 
-    def promises(self, key: Hashable) -> list[frozenset[str]]:
+    def promises(self, key: Hashable) -> list[Promise]:
         return self.context.rows.setdefault(("promises", key), [])
 
     def vanishes(self, first: Piece, second: Piece) -> bool:

@@ -209,6 +209,13 @@ LEMMAS = (
         "ops/sequence_relation.py",
     ),
     Lemma(
+        "kept promises",
+        "index vectors are distinct, or sorted, if those of the original are that its user promised to be",
+        "each comes from one of these in the same order (distinct ones: none twice), in bounds by functions that rise",
+        Theory.EXACT,
+        "ops/promises_relation.py",
+    ),
+    Lemma(
         "branch selection",
         "the result of a branching op is, element by element, the value of the branch that the index chooses",
         "devices that exchange data in a branch choose alike; where the index is undefined nothing is known",
