@@ -13,12 +13,19 @@ from shardproof.validator.check.check import check
 from shardproof.validator.options import Options
 from shardproof.validator.validate import validate_programs
 
-from . import hand_written_graphs, hand_written_lookups, hand_written_loops, hand_written_statistics
+from . import (
+    hand_written_choices,
+    hand_written_graphs,
+    hand_written_lookups,
+    hand_written_loops,
+    hand_written_statistics,
+)
 from .conftest import Capture
 
 PROGRAMS = {
     f"{area}: {name}": program
     for area, programs in (
+        ("choices", hand_written_choices.PROGRAMS),
         ("graphs", hand_written_graphs.PROGRAMS),
         ("look-ups", hand_written_lookups.PROGRAMS),
         ("loops", hand_written_loops.PROGRAMS),

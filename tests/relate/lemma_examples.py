@@ -8,6 +8,7 @@ from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.ir import Program
 from shardproof.validator.read.program import read_program
 
+from . import test_looked_up as looked_up
 from . import test_ordered as ordered
 from .lemma_parts import (
     INDEX,
@@ -292,6 +293,16 @@ def _ordered() -> Example:
     )
 
 
+def _looked_up() -> Example:
+    size = (4, 12 // N, N, "f32")
+    columns = f"{{devices=[1,{N}]<=[{N}]}}"
+    return Example(
+        lambda: ordered.whole(4, 12, N, "f32", ordered.ARGMAX, columns),
+        lambda: looked_up.looked_up(*size),
+        lambda: looked_up.looked_up(*size, first=1),
+    )
+
+
 def _windows() -> Example:
     lines = Lines(12, N, LOGADDEXP, "0xFF800000")
     return Example(lines.before, lines.after, lambda: lines.after(first=-1))
@@ -498,6 +509,7 @@ EXAMPLES: dict[str, Example] = {
     "indices in bounds": _in_bounds(),
     "row congruence": _sorting(),
     "ordered reduction": _ordered(),
+    "place of a place": _looked_up(),
     "equal windows": _windows(),
     "selected windows": _selected(),
     "updates in order": _updates(),

@@ -32,7 +32,7 @@ LAST_EQUAL = ARGMAX.replace("compare LT, %i", "compare GT, %i")
 NOT_ASSOCIATIVE = ARGMAX.replace("or %o, %a", "or %g, %a")
 
 
-def _reduce(name: str, value: Tensor, index: Tensor, result: Tensor, axis: int, region: str) -> str:
+def reduced(name: str, value: Tensor, index: Tensor, result: Tensor, axis: int, region: str) -> str:
     out = f"tensor<{''.join(f'{n}x' for n in result.shape)}{value.dtype}>"
     return (
         f"%{name}:2 = stablehlo.reduce(%{name}_v init: %low), (%{name}_i init: %zero) across dimensions = [{axis}] : "
@@ -41,7 +41,7 @@ def _reduce(name: str, value: Tensor, index: Tensor, result: Tensor, axis: int, 
     )
 
 
-def _constants(dtype: str) -> str:
+def constants(dtype: str) -> str:
     low = "0xFF800000" if dtype == "f32" else "-2147483648"
     return (
         f"%low = stablehlo.constant dense<{low}> : tensor<{dtype}>\n%zero = stablehlo.constant dense<0> : tensor<i32>\n"
@@ -51,9 +51,9 @@ def _constants(dtype: str) -> str:
 def whole(rows: int, columns: int, devices: int, dtype: str, region: str, sharding: str) -> Program:
     x, index, out = Tensor((rows, columns), dtype, sharding), Tensor((rows, columns), "i32"), Tensor((rows,), "i32")
     body = (
-        _constants(dtype)
+        constants(dtype)
         + f"%r_i = stablehlo.iota dim = 1 : {index}\n%r_v = {COPY} %a0 : {x}\n"
-        + _reduce("r", x, index, out, 1, region)
+        + reduced("r", x, index, out, 1, region)
         + f"%out = {COPY} %r#1 : {out}\n"
     )
     return program(body, [x], out, devices)
@@ -84,7 +84,7 @@ def in_stages(
         "channel_handle = #stablehlo.channel_handle<handle = N, type = 1>, use_global_device_ids}"
     )
     starts = f"dense<{[d * width + offset for d in range(devices)]}> : tensor<{devices}xi32>"
-    body = _constants(dtype) + (
+    body = constants(dtype) + (
         f"%table = stablehlo.constant {starts}\n%id = stablehlo.partition_id : tensor<ui32>\n"
         f"%at = stablehlo.dynamic_slice %table, %id, sizes = [1] : "
         f"(tensor<{devices}xi32>, tensor<ui32>) -> tensor<1xi32>\n"
@@ -100,12 +100,12 @@ def in_stages(
             if masked
             else f"%r_v = {COPY} %a0 : {local}\n%r_i = {COPY} %position : {index}\n"
         )
-        + _reduce("r", local, index, part, 1, region)
+        + reduced("r", local, index, part, 1, region)
         + f"%one = stablehlo.reshape %r#0 : (tensor<{rows}x{dtype}>) -> {one}\n"
         + f"%one_i = stablehlo.reshape %r#1 : ({part}) -> {one_index}\n"
         + f'%s_v = "stablehlo.all_gather"(%one) {gather.replace("N", "1")} : ({one}) -> {every}\n'
         + f'%s_i = "stablehlo.all_gather"(%one_i) {gather.replace("N", "2")} : ({one_index}) -> {every_index}\n'
-        + _reduce("s", every, every_index, part, 1, combined or region)
+        + reduced("s", every, every_index, part, 1, combined or region)
         + f"%out = {COPY} %s#1 : {part}\n"
     )
     return program(body, [local], part, devices)
@@ -149,7 +149,7 @@ def test_a_reducer_that_is_not_associative_is_no_ordered_reduction():
     assert not proved(before, in_stages(2, 12, 3, "f32", NOT_ASSOCIATIVE, sharding))
 
 
-def _reducer(region: str, dtype: str) -> Op:
+def reducer(region: str, dtype: str) -> Op:
     made = whole(1, 2, 1, dtype, region, "{replicated}")
     return next(op for op in made.body.ops if op.name == "stablehlo.reduce")
 
@@ -160,7 +160,7 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan]
 @pytest.mark.parametrize("region", [ARGMAX, LAST_EQUAL, NOT_ASSOCIATIVE])
 @pytest.mark.parametrize("dtype", ["f32", "i32"])
 def test_laws_are_those_of_the_evaluator(region: str, dtype: str):
-    op = _reducer(region, dtype)
+    op = reducer(region, dtype)
     values = SPECIAL if dtype == "f32" else [-(2**31), -1, 0, 1, 2**31 - 1]
     tuples = list(itertools.product(values, [-1, 0, 1]))
     triples = list(itertools.product(tuples, repeat=3))
@@ -188,12 +188,12 @@ def test_laws_are_those_of_the_evaluator(region: str, dtype: str):
 )
 def test_start_values(start: tuple[float, int], expected: bool):
     # inf wins over everything wherever it stands; 0 stands for -0 or not, depending on its place
-    assert absorbs(_reducer(ARGMAX, "f32").regions[0], start) == expected
+    assert absorbs(reducer(ARGMAX, "f32").regions[0], start) == expected
 
 
 def test_a_reducer_that_computes_is_refused():
     adding = ARGMAX.replace("stablehlo.select %o, %v, %w : tensor<i1>, tensor<T>", "stablehlo.add %v, %w : tensor<T>")
-    region = _reducer(adding, "f32").regions[0]
+    region = reducer(adding, "f32").regions[0]
     assert laws_of(region) is None
     assert not absorbs(region, (-np.inf, 0))
 
@@ -206,7 +206,7 @@ def test_what_a_reducer_chooses_tells_which_function_it_is():
     """However it is written; that an integer is not itself is never so, of a float it may be."""
 
     def chosen(text: str, dtype: str) -> str | None:
-        return choices_of(_reducer(text, dtype).regions[0])
+        return choices_of(reducer(text, dtype).regions[0])
 
     assert chosen(ARGMAX, "i32") == chosen(WITHOUT_NAN, "i32") is not None
     assert chosen(ARGMAX, "f32") != chosen(WITHOUT_NAN, "f32")

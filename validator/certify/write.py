@@ -46,7 +46,7 @@ _FOLLOWED = frozenset(
         "stablehlo.while",
     }
 )
-"""Ops whose results follow from their operands: nothing has to be claimed of them."""
+"""Ops whose results follow from their operands: nothing has to be claimed of them, but where an extreme is."""
 
 
 def certificate(before: Program, after: Program, decision: Decision, *, in_bounds: bool = False) -> str:
@@ -128,7 +128,8 @@ class _Writing:
         elementwise = MEANINGS[op.name].family is Family.ELEMENTWISE
         for number, value in step.rewritten.items():
             claims += self._claims(step, "operand", number, value)
-        if op.name not in _FOLLOWED and _contract(op) not in (Contract.IDENTITY, Contract.MANUAL):
+        followed = op.name in _FOLLOWED and not _found_in_order(step)
+        if not followed and _contract(op) not in (Contract.IDENTITY, Contract.MANUAL):
             for number, value in enumerate(step.results):
                 known = elementwise and all(map(_known_integers, (*step.operands, value)))
                 if isinstance(value, Val) and (("result", number) in step.ordinary or not known):
@@ -201,6 +202,14 @@ class _Writing:
 def _contract(op: Op) -> object:
     """What is known of a custom call; None for any other op."""
     return CONTRACTS.get(str(op.attributes.get("call_target_name", "")))
+
+
+def _found_in_order(step: TracedOp) -> bool:
+    """Whether a look-up gave the place of an extreme, which no operand has: lemma *place of a place*."""
+    values = [[piece.atom for piece in value.pieces] for value in step.operands if isinstance(value, Val)]
+    known = {atom for atoms in values for atom in atoms}
+    found = [piece.atom for value in step.results if isinstance(value, Val) for piece in value.pieces]
+    return any(atom.kind is AtomKind.ROWS and atom not in known for atom in found)
 
 
 def _known_integers(value: AnyVal) -> bool:

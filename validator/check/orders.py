@@ -7,11 +7,11 @@ where order counts for nothing: by the record, or by a promise, if an op that ma
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
+from ..ops.choices import Made
 from ..ops.digest import rows_digest
-from ..ops.sequence_maps import Letters, Sequences, earlier, read_at
+from ..ops.sequence_maps import Letters, Sequences, earlier
 from ..ops.sequence_relation import Order
 from ..ops.values import Value
 from ..relation.build import passing
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def in_order(run: Run, order: Order) -> list[Value]:
     """What is claimed of the results, each piece of which has to be made of the sequences at hand."""
     results: list[Value] = []
-    for number, type_ in enumerate(order.types):
+    for number, type_ in list(enumerate(order.types))[order.skipped :]:
         (_, claim), *_ = run.tables.claims(run.step, "result", order.first + number) or [(None, None)]
         if claim is None or claim.monoid is not None:
             raise Rejection("the certificate says nothing of these elements in order")
@@ -45,14 +45,11 @@ def in_order(run: Run, order: Order) -> list[Value]:
     return results
 
 
-def taken_apart(run: Run, key: Hashable, atoms: Sequence[Term], rels: Sequence[Rel], depth: int) -> Sequences | None:
-    """The sequences of elements that are all results of one term of this function, read at one place."""
-    first, function = atoms[0], rows_digest(key, (), ())
-    for number, (atom, rel) in enumerate(zip(atoms, rels, strict=True)):
-        told = function, number, *(first.key[2:] if first.kind is Kind.ORDER else ())
-        if (atom.kind, atom.key, atom.parts) != (Kind.ORDER, told, first.parts) or not run.rels.equal(rels[0], rel):
-            return None
-    return read_at(run.rels, _sequences(run, first), rels[0])
+def made_in_order(run: Run, atom: Term) -> Made | None:
+    """Which result of which function a term is, and of what sequences."""
+    if atom.kind is not Kind.ORDER:
+        return None
+    return Made(atom.key[0], atom.key[1], (atom.key[0], atom.key[2:], atom.parts), _sequences(run, atom))
 
 
 def _sequences(run: Run, term: Term) -> Sequences:
@@ -68,7 +65,8 @@ def _sequences(run: Run, term: Term) -> Sequences:
             raise Rejection(f"{term} has elements that are read in several ways")
         letters.append(Letters(tuple(part.atom for part in group), rel))
     taken = rels.disjoint([each.rel for each in letters], f"{term} has several elements at one position")
-    return Sequences(tuple(letters), term.arity, depth, taken)
+    places = run.leading_map(term.arity + depth, term.arity)
+    return Sequences(tuple(letters), term.arity, depth, rels.image(taken, places))
 
 
 def _check_same(run: Run, order: Order, other: Sequences, match: Rel, free: bool) -> None:

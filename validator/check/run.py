@@ -17,7 +17,6 @@ from ..evaluate.numbers import STORAGE
 from ..ops import manual_relation as manual
 from ..ops.elementwise_relation import is_known
 from ..ops.monoid import Monoid
-from ..ops.promises_relation import Promise
 from ..ops.record import Family, Theory
 from ..ops.registry import RECORDS
 from ..ops.sums import contracted, summed
@@ -32,7 +31,7 @@ from .congruence import Applied, lifted, named, rows
 from .equality import common, equal
 from .errors import Rejection
 from .loops import Loop, followed
-from .orders import in_order, taken_apart
+from .orders import in_order, made_in_order
 from .relations import Relations
 from .tables import Claim, Tables
 from .terms import Kind, Term, Terms, is_guarded, sum_of
@@ -48,7 +47,7 @@ class Run(Calculus):
     single: dict[Term, Dom]
     loops: list[Loop | None]
     """The loops of the before program in the order in which they begin; None for one that is not followed yet."""
-    promised: dict[Hashable, list[Promise]]
+    notes: dict[Hashable, list[Any]]
     tables: Tables
     excluded: dict[Term, Dom] | None
     builder: Builder
@@ -232,7 +231,7 @@ class Run(Calculus):
     rows = rows  # pyright: ignore[reportAssignmentType]
     loop = followed  # pyright: ignore[reportAssignmentType]
     in_order = in_order  # pyright: ignore[reportAssignmentType]
-    taken_apart = taken_apart  # pyright: ignore[reportAssignmentType]
+    made_in_order = made_in_order  # pyright: ignore[reportAssignmentType]
 
     def branch(self, op: Op, number: int) -> list[Value]:
         with self.bounded({}):
@@ -264,5 +263,8 @@ class Run(Calculus):
     def not_modelled(self, type_: Any, construct: str) -> Any:
         raise Rejection(f"not checked: {construct}")
 
-    def promises(self, key: Hashable) -> list[Promise]:
-        return self.promised.setdefault(key, [])
+    def defined_as(self, atom: Term) -> tuple[Monoid | None, tuple[Any, ...]] | None:
+        return (atom.monoid, atom.parts) if atom.kind in (Kind.SUM, Kind.VIEW) else None
+
+    def noted(self, key: Hashable) -> list[Any]:
+        return self.notes.setdefault(key, [])

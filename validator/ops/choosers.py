@@ -18,6 +18,7 @@ import numpy as np
 
 from ..read.attributes import Comparison
 from ..read.ir import DType, Op, Region
+from .monoid import Monoid
 
 MAX_CASES = 1 << 20
 """A region with more cases than this is not looked at."""
@@ -259,3 +260,52 @@ def _same(types: Sequence[DType], left: _Tuple, right: _Tuple, *, by_value: bool
         if not np.all(equal):
             return False
     return True
+
+
+def extreme_of(region: Region, start: Sequence[float | int]) -> Monoid | None:
+    """Maximum or minimum, for a reducer of (value, index) pairs that finds where the extreme value is; else None.
+
+    What every case has to show: what is chosen as the value compares equal to the extreme one (NaN, if there is any);
+    indices are told apart among themselves alone; of two pairs with growing indices the chosen index is that of a value
+    which compares equal to the chosen one; and the start value gives way to a pair of the same index.
+    """
+    types = _types(region)
+    cases = None if types is None or len(types) != 2 else _every_order(types)
+    if types is None or cases is None or not types[1].is_integer or any(dtype.is_bool for dtype in types):
+        return None
+    (x, i), (y, j), _ = cases
+    values = _around(types[0], [start[0]])
+    given = [_elements(values, types[0], 0), _elements([start[1]] * len(values), types[1], 1)]
+    fixed = [_elements([start[k]] * len(values), dtype, -1 - k) for k, dtype in enumerate(types)]
+    try:
+        value, index = _apply(region, (x, i), (y, j))
+        met = _apply(region, fixed, given)
+    except _Unknown:
+        return None
+    from_left = (index.values == i.values) & _alike(value.values, x.values)
+    from_right = (index.values == j.values) & _alike(value.values, y.values)
+    of_one_pair = np.all((from_left | from_right)[i.values < j.values])
+    if not of_one_pair or not _same(types, met, given, by_value=True) or not _kept_apart(region):
+        return None
+    for monoid, extreme in ((Monoid.MAX, np.maximum), (Monoid.MIN, np.minimum)):
+        if np.all(_alike(value.values, extreme(x.values, y.values))):
+            return monoid
+    return None
+
+
+def _alike(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Where elements compare equal or are both NaN: no comparison tells them apart."""
+    return (first == second) | ((first != first) & (second != second))
+
+
+def _kept_apart(region: Region) -> bool:
+    """Whether no element of one place in the tuple is compared to, or put in the place of, one of another."""
+    count = len(region.results)
+    places = {argument.number: {k % count} for k, argument in enumerate(region.arguments)}
+    for op in region.ops:
+        choices = op.operands[1:] if op.name == "stablehlo.select" else op.operands
+        met = set().union(*(places.get(operand.number, set()) for operand in choices))
+        if len(met) > 1:
+            return False
+        places[op.results[0].number] = set() if op.results[0].tensor.dtype.is_bool else met
+    return all(places.get(result.number) == {k} for k, result in enumerate(region.results))

@@ -23,8 +23,7 @@ from .monoid import Monoid
 from .record import Theory, strongest
 
 if TYPE_CHECKING:
-    from .promises_relation import Promise
-    from .sequence_maps import Sequences
+    from .choices import Made
     from .sequence_relation import Order
 
 
@@ -218,11 +217,12 @@ class Engine(ABC):
         """What a function makes of sequences of elements."""
 
     @abstractmethod
-    def taken_apart(self, key: Hashable, atoms: tuple[Any, ...], rels: Sequence[Rel], depth: int) -> Sequences | None:
-        """The sequences that elements are made of which are all results of one function, read at one place; else None.
+    def made_in_order(self, atom: Any) -> Made | None:
+        """How an atom is a result of a function of sequences; None for any other atom."""
 
-        `rels` relate (batch point, position) to the elements; `depth` is how many coordinates a position has.
-        """
+    @abstractmethod
+    def defined_as(self, atom: Any) -> tuple[Monoid | None, tuple[Any, ...]] | None:
+        """The sum, or with None the view, that an atom is the name of, as pieces over its indices; else None."""
 
     @abstractmethod
     def branch(self, op: Op, number: int) -> list[Any]:
@@ -250,8 +250,8 @@ class Engine(ABC):
         return [self.not_modelled(result.type, construct) for result in op.results]
 
     @abstractmethod
-    def promises(self, key: Hashable) -> list[Promise]:
-        """What ops of the original with this key promise of their indices."""
+    def noted(self, key: Hashable) -> list[Any]:
+        """What the ops so far, of both programs, noted under this key: a list to add to."""
 
     # what only a search has to do: fold sums, count lemmas, keep within limits --------------------------------------
 

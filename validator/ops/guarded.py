@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..relation.build import constant, names, passing
 from ..relation.objects import Dom, Rel
+from .choices import range_of
 from .engine import Engine
 from .integers import index_function
 from .values import Piece
@@ -40,7 +41,7 @@ def split_guarded(engine: Engine, piece: Any) -> Guarded:
 def index_form(engine: Engine, value: Any) -> Any:
     """An integer or boolean view with every piece INT under guards: p → (n, x1, t1, …)."""
     value = engine.close(value, "index of a data-dependent access")
-    pieces = _read(engine, [(part, piece.rel) for piece in value.pieces for part in _expand(engine, piece.atom)])
+    pieces = _read(engine, [(part, piece.rel) for piece in value.pieces for part in expanded(engine, piece.atom)])
     if not _everywhere(engine, pieces, value.domain):
         # a sum without elements is neutral there, which no operation on its elements tells
         pieces = _read(engine, [(_root(engine, piece.atom), piece.rel) for piece in value.pieces])
@@ -61,7 +62,7 @@ def _read(engine: Engine, parts: Sequence[tuple[Any, Rel | None]]) -> list[Any]:
     return [Piece(part.atom, rel) for part, rel in read if not store.empty(rel)]
 
 
-def _expand(engine: Engine, atom: Any) -> tuple[Any, ...]:
+def expanded(engine: Engine, atom: Any) -> tuple[Any, ...]:
     """The atom as guarded integers over its own indices."""
     found = engine.expansions.get(atom)
     if found is None:
@@ -73,7 +74,7 @@ def _root(engine: Engine, atom: Any) -> Any:
     store, index = engine.store, names("z", atom.arity)
     if engine.is_integer(atom):
         return Piece(atom, passing(store, 1))
-    low, high = engine.range_of(atom)
+    low, high = range_of(engine, atom)
     inner = ",".join(["t", *index, "t"])
     rel = store.rel(f"{{[{','.join(index)}] -> [{inner}] : {low} <= t <= {high}}}")
     ruled_out = (engine.excluded or {}).get(atom)
@@ -121,7 +122,7 @@ def _operand_parts(engine: Engine, operand: Any, read: Rel | None) -> list[Any]:
         assert read is not None
         rel = engine.store.compose(read, engine.store.rel(f"{{[] -> [{number}]}}"))
         return [Piece(engine.integer(operand.dtype), rel)]
-    return _read(engine, [(part, read) for part in _expand(engine, operand)])
+    return _read(engine, [(part, read) for part in expanded(engine, operand)])
 
 
 # putting guards together ----------------------------------------------------------------------------------------------

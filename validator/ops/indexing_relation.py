@@ -9,6 +9,7 @@ from ..relation.objects import Dom, Rel
 from .engine import Engine
 from .guarded import Guarded, accessed, index_joints
 from .indexing_maps import ACCESSES
+from .looked_up import looked_up
 from .promises_relation import SORTED, promises_kept
 from .record import strongest
 
@@ -44,8 +45,8 @@ def relate_access(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     levels = max(value.levels for _, value in ways)
     if any(joint.guards for joint in joints):
         engine.used("guard")
-    result = engine.value(type_, engine.gathered(pieces), domain, monoid, levels, theory)
-    return [engine.restricted(result, domain)]
+    result = engine.restricted(engine.value(type_, engine.gathered(pieces), domain, monoid, levels, theory), domain)
+    return [looked_up(engine, result) or result]
 
 
 def _undefined(engine: Engine, value: Any, joint: Guarded, where: Rel) -> Dom:

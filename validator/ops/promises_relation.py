@@ -54,7 +54,7 @@ def promises_kept(engine: Engine, op: Op, key: Hashable, promises: Sequence[str]
     components = _components(engine, starts, dims, shape)
     extents = [op.operands[0].tensor.shape[k] for k in sorted(components)]
     mine = Promise(made, [components[k] for k in sorted(components)], extents, len(shape), engine.conditional)
-    known: list[Promise] = engine.promises(key)
+    known: list[Promise] = engine.noted(("promises", key))
     if engine.is_original:
         known.append(mine)
         return True

@@ -14,6 +14,7 @@ import numpy as np
 from ..read.attributes import Comparison
 from ..read.ir import TensorType
 from ..relation.objects import Rel
+from .choices import range_of
 from .engine import Engine
 from .record import strongest
 
@@ -29,7 +30,7 @@ def bounds_of(engine: Engine, atom: Any, read: Rel | None, depth: int = MAX_DEPT
         found = engine.store.bounds(engine.store.range(read), 0)
         if found is not None:
             return found
-    number, whole = engine.number_of(atom), engine.range_of(atom)
+    number, whole = engine.number_of(atom), range_of(engine, atom)
     if isinstance(number, int):
         return number, number
     operation = engine.integer_operation(atom) if depth else None

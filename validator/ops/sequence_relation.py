@@ -36,11 +36,26 @@ from typing import Any
 
 from ..read.ir import Region, TensorType
 from ..relation.objects import Dom, Rel
+from .choices import note_chooser
 from .choosers import absorbs, laws_of, seems_neutral
+from .digest import rows_digest
 from .engine import Engine, strongest
 from .record import Theory
-from .sequence_maps import Elements, Sequences, collected, placed, replaced, row_elements, together, update_sequences
+from .sequence_maps import (
+    Elements,
+    Sequences,
+    collected,
+    placed,
+    read_at,
+    replaced,
+    row_elements,
+    together,
+    update_sequences,
+)
 from .values import Piece
+
+MAX_DEPTH = 12
+"""Sequences with more index dimensions than this are not followed further."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +79,8 @@ class Order:
     """Which result of the op is the first of these."""
     unique: bool = False
     """Whether the op promises that of the updates in a sequence at most one is present."""
+    skipped: int = 0
+    """How many results come before those that the op has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +130,7 @@ def reduced_in_order(
         return None
     values = [engine.close(value, "an operand of a reduction in order") for value in operands]
     full_key = ("ordered", key, start.told)
+    note_chooser(engine, region, full_key, start.numbers, laws)
     elements, domain = _elements(engine, values, read, row_rank)
     parts: list[tuple[tuple[Any, ...], Rel, int]] = []
     for atoms, rels, where in elements:
@@ -120,7 +138,7 @@ def reduced_in_order(
         if store.set_empty(kept):
             continue
         own = tuple(store.restrict(rel, kept) for rel in rels)
-        inner = engine.taken_apart(full_key, atoms, own, row_rank)
+        inner = _taken_apart(engine, full_key, atoms, own, row_rank)
         if inner is None:
             parts.append((atoms, together(store, own), row_rank))
         else:
@@ -131,6 +149,27 @@ def reduced_in_order(
     any_count = laws.commutative and laws.idempotent
     engine.used("ordered reduction")
     return engine.in_order(replace(order, theory=theory, any_order=laws.commutative, any_count=any_count))
+
+
+def _taken_apart(
+    engine: Engine, key: Hashable, atoms: Sequence[Any], rels: Sequence[Rel], depth: int
+) -> Sequences | None:
+    """The sequences that elements are made of which are all results of this function, read at one place; else None.
+
+    `rels` relate (batch point, position) to the elements; `depth` is how many coordinates a position has.
+    """
+    store, function = engine.store, rows_digest(key, (), ())
+    made = [engine.made_in_order(atom) for atom in atoms]
+    first = made[0]
+    for number, (each, rel) in enumerate(zip(made, rels, strict=True)):
+        if first is None or each is None or not store.equal(rels[0], rel):
+            return None
+        if (each.function, each.number, each.term) != (function, number, first.term):
+            return None
+    if first is None or depth + first.sequences.depth > MAX_DEPTH:
+        return None
+    known = store.set_subset(store.range(rels[0]), first.sequences.domain)
+    return read_at(store, first.sequences, rels[0]) if known else None
 
 
 def windows_in_order(

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..evaluate.numbers import STORAGE
+from ..ops.choices import Made
 from ..ops.engine import Engine, Function, RowOperand
 from ..ops.monoid import Monoid
 from ..ops.movement_relation import MAX_TABLE
-from ..ops.promises_relation import Promise
 from ..ops.record import Theory
-from ..ops.sequence_maps import Sequences
 from ..ops.sequence_relation import Order
 from ..read.ir import DType, Op, Region, TensorType
 from ..relation.store import Dom, Rel, Store
@@ -24,7 +23,7 @@ from .added import added_up
 from .atoms import Atom, AtomKind
 from .lift import lift
 from .loops import relate_loop
-from .ordered import relate_in_order, taken_apart
+from .ordered import made_in_order, relate_in_order
 from .rows import relate_rows
 from .value import AnyVal, Piece, Val
 
@@ -186,8 +185,12 @@ class Prover(Engine):
     def in_order(self, order: Order) -> list[AnyVal]:
         return relate_in_order(self.walk, order)
 
-    def taken_apart(self, key: Hashable, atoms: tuple[Atom, ...], rels: Sequence[Rel], depth: int) -> Sequences | None:
-        return taken_apart(self.walk, key, atoms, rels, depth)
+    def made_in_order(self, atom: Atom) -> Made | None:
+        return made_in_order(self.walk, atom)
+
+    def defined_as(self, atom: Atom) -> tuple[Monoid | None, tuple[Piece, ...]] | None:
+        definition = self.context.definition_of(atom)
+        return None if definition is None else (definition.monoid, definition.pieces)
 
     def branch(self, op: Op, number: int) -> list[AnyVal]:
         # what a branch computes is not computed for all inputs, returned or not
@@ -204,8 +207,8 @@ class Prover(Engine):
 
     # what else is noted ---------------------------------------------------------------------------------------------
 
-    def promises(self, key: Hashable) -> list[Promise]:
-        return self.context.rows.setdefault(("promises", key), [])
+    def noted(self, key: Hashable) -> list[Any]:
+        return self.context.rows.setdefault(("noted", key), [])
 
     def vanishes(self, first: Piece, second: Piece) -> bool:
         return sums.is_zero_product(self.walk, first, second)

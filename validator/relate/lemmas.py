@@ -188,6 +188,13 @@ LEMMAS = (
         "ops/sequence_relation.py",
     ),
     Lemma(
+        "place of a place",
+        "g[w], w being the place of an extreme among values v, is the place of the extreme among all that these are of",
+        "g grows with its index, is a known integer or such a place itself, and then v compares like the value there",
+        Theory.EXACT,
+        "ops/looked_up.py",
+    ),
+    Lemma(
         "equal windows",
         "reductions of windows with the same elements at the same places are equal",
         "same region, size and constant start value, which is neutral where a window has padding",

@@ -5,11 +5,12 @@ What an op takes in which order, and why equal sequences give equal results, sta
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..ops.sequence_maps import Sequences, read_at, restricted_to
+from ..ops.choices import Made
+from ..ops.digest import rows_digest
+from ..ops.sequence_maps import Sequences, restricted_to
 from ..ops.sequence_relation import Order
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
@@ -19,9 +20,6 @@ from .value import AnyVal, Piece, Val
 
 if TYPE_CHECKING:
     from .walk import Walk
-
-MAX_DEPTH = 12
-"""Sequences with more index dimensions than this are not followed further."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,22 +57,14 @@ def relate_in_order(walk: Walk, order: Order) -> list[AnyVal]:
     for number, type_ in enumerate(order.types):
         pieces = tuple(Piece(atoms[number], rel) for atoms, rel in found)
         results.append(Val(type_, pieces, order.sequences.domain, theory=order.theory))
-    return results
+    return results[order.skipped :]
 
 
-def taken_apart(
-    walk: Walk, key: Hashable, atoms: tuple[Atom, ...], rels: Sequence[Rel], depth: int
-) -> Sequences | None:
-    """The sequences that elements are made of which are results of the same function, read at one place; else None."""
-    store = walk.store
-    for term in walk.context.rows.get(key, ()):
-        if term.atoms != atoms:
-            continue
-        inner = term.sequences
-        same = all(store.equal(rels[0], rel) for rel in rels[1:])
-        known = store.set_subset(store.range(rels[0]), inner.domain)
-        if same and known and depth + inner.depth <= MAX_DEPTH:
-            return read_at(store, inner, rels[0])
+def made_in_order(walk: Walk, atom: Atom) -> Made | None:
+    """Which result of which function an atom is, and of what sequences."""
+    for term in walk.context.rows.get(atom.data, ()) if atom.kind is AtomKind.ROWS else ():
+        if isinstance(term, OrderedTerm) and atom in term.atoms:
+            return Made(rows_digest(atom.data, (), ()), term.atoms.index(atom), term, term.sequences)
     return None
 
 
