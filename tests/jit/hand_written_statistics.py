@@ -74,6 +74,52 @@ def _z_loss_of_columns(logits: Any, labels: Any, *, broken: bool = False) -> Any
     return (total - lax.psum(chosen.sum(-1), "d") + 1e-4 * total**2).mean()
 
 
+def _picked_loss(logits: Any, labels: Any) -> Any:
+    total = jax.nn.logsumexp(logits, -1)
+    picked = jnp.take_along_axis(logits, jnp.clip(labels, 0, 11)[:, None], 1)[:, 0]
+    return (total - picked + 1e-4 * total**2).mean()
+
+
+def _picked_loss_of_columns(logits: Any, labels: Any, *, broken: bool = False) -> Any:
+    """The label's logit from the device that has it; the gradient adds zeros where others have it."""
+    count = logits.shape[-1]
+    top = lax.pmax(lax.stop_gradient(logits).max(-1), "d")
+    total = jnp.log(lax.psum(jnp.exp(logits - top[:, None]).sum(-1), "d")) + top
+    mine = jnp.clip(labels, 0, DEVICES * count - 1) - lax.axis_index("d") * count
+    there = (mine >= 0) & ((mine <= count) if broken else (mine < count))
+    picked = jnp.take_along_axis(logits, jnp.clip(mine, 0, count - 1)[:, None], 1)[:, 0]
+    return (total - lax.psum(jnp.where(there, picked, 0), "d") + 1e-4 * total**2).mean()
+
+
+def _routed(x: Any, w: Any) -> Any:
+    return jax.nn.softmax(x @ w)
+
+
+def _balance(x: Any, w: Any, mean: Any = lambda x: x) -> Any:
+    """How evenly a router of a mixture of experts sends its tokens."""
+    routed = _routed(x, w)
+    sent = jax.nn.one_hot(routed.argmax(-1), w.shape[-1])
+    return w.shape[-1] * (mean(sent.mean(0)) * mean(routed.mean(0))).sum()
+
+
+def _balance_of_rows(x: Any, w: Any, *, broken: bool = False) -> Any:
+    return lax.pmean(_balance(x, w), "d") if broken else _balance(x, w, lambda x: lax.pmean(x, "d"))
+
+
+def _entropy(x: Any, w: Any) -> Any:
+    routed = _routed(x, w)
+    return (-(routed * jnp.log(routed)).sum(-1)).mean()
+
+
+def _entropy_of_experts(x: Any, w: Any, *, broken: bool = False) -> Any:
+    """The entropy of a softmax as its logarithm's normaliser less the mean of its logits."""
+    logits = x @ w
+    top = lax.pmax(logits.max(-1), "d")
+    parts = jnp.exp(logits - top[:, None])
+    total, weighted = (lax.psum(each.sum(-1), "d") for each in (parts, parts * logits))
+    return (top + jnp.log(total) - weighted / (parts.sum(-1) if broken else total)).mean()
+
+
 def _prefix_sums_by_doubling(x: Any, *, broken: bool = False) -> Any:
     """Each device adds what lies 1, then 2 devices before it (Hillis and Steele), and takes its own part away again."""
     own = before = x.sum(0)
@@ -84,6 +130,9 @@ def _prefix_sums_by_doubling(x: Any, *, broken: bool = False) -> Any:
 
 _NORMALISED = (floats(12, 3), floats(3), floats(3))
 _BATCH = Program(_batch_loss, _batch_loss_of_rows, (ROWS, ROWS), WHOLE, (floats(12, 5), integers(12)), "real")
+
+_PICKED = Program(_picked_loss, _picked_loss_of_columns, (COLUMNS, WHOLE), WHOLE, (floats(6, 12), integers(6)), "real")
+_ROUTER = (floats(8, 5), floats(5, 4))
 
 PROGRAMS = {
     "variance": Program(_variance, _variance_of_parts, ROWS, WHOLE, (floats(12, 3),), "real"),
@@ -106,4 +155,8 @@ PROGRAMS = {
     "loss with the square of the normaliser": Program(
         _z_loss, _z_loss_of_columns, (COLUMNS, WHOLE), WHOLE, (floats(6, 12), integers(6)), "real"
     ),
+    "loss of the logits of labels": _PICKED,
+    "loss of the logits of labels, gradients": replace(_PICKED, gradients=(0,)),
+    "balance of experts": Program(_balance, _balance_of_rows, (ROWS, WHOLE), WHOLE, _ROUTER, "real"),
+    "entropy of a router": Program(_entropy, _entropy_of_experts, (WHOLE, COLUMNS), WHOLE, _ROUTER, "real"),
 }

@@ -45,6 +45,10 @@ RIGHT: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         lambda x, y: jnp.log(jnp.exp(x) + 1) + y,
     ),
     "a test of a real number": (lambda x, y: where(jnp.isfinite(x * y), x, y) * 2, lambda x, y: x * 2),
+    "a test of what is positive": (
+        lambda x, y: x * 2 + 0 * y,
+        lambda x, y: where(jnp.exp(y) > 0, x, y) + where(jnp.exp(x) + jnp.exp(y) <= -3, y, x),
+    ),
     "a positive divisor": (lambda x, y: x + 0 * y, lambda x, y: x * jnp.exp(y) / jnp.exp(y)),
 }
 
@@ -63,6 +67,9 @@ WRONG: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         lambda x, y: where(y != 0, x / y, x) * y / y * 2,
     ),
     "the size of what may be negative": (lambda x, y: jnp.abs(x) * 2 + y, lambda x, y: x * 2 + y),
+    "a test of what may be zero": (lambda x, y: x * 2 + 0 * y, lambda x, y: where(y * y > 0, x, 0) * 2),
+    "a test of what may be less": (lambda x, y: x * 2 + 0 * y, lambda x, y: where(jnp.exp(y) > 0.5, x, y) * 2),
+    "a test of what may be no number": (lambda x, y: x * 2 + 0 * y, lambda x, y: where(jnp.exp(x / y) > 0, x, 0) * 2),
     "a test of what may be none": (lambda x, y: x * 2 + 0 * y, lambda x, y: where(jnp.isfinite(x / y), x, 0.0) * 2),
     "zero by zero": (lambda x, y: x * 2 + 0 * y, lambda x, y: x * 2 + 0 * (0 / (y * 0))),
     "an infinite constant": (lambda x, y: x * 2 + 0 * y, lambda x, y: x * 2 + 0 * (jnp.float32(jnp.inf) + y)),
@@ -79,6 +86,14 @@ def test_right_programs_are_proved(name: str) -> None:
 def test_wrong_programs_are_refuted(name: str) -> None:
     report = on_shards(*WRONG[name], count=2)
     assert report.verdict is Verdict.REFUTED, str(report)
+
+
+@pytest.mark.parametrize("of", [jnp.abs, lambda x: 1 / x, lambda x: x * x], ids=["size", "inverse", "square"])
+def test_logarithms_of_what_may_be_negative_stay(of: Callable[[Any], Any]) -> None:
+    """The original has the logarithm of a number of any sign, a device that of the number itself."""
+    sign = jnp.log(of(jnp.float32(4))) / jnp.log(jnp.float32(4))
+    report = on_shards(lambda x, y: jnp.log(of(x) ** 2) + y, lambda x, y: 2 * sign * jnp.log(x) + y, count=2)
+    assert report.verdict is not Verdict.PROVED
 
 
 STAGES, MICRO_BATCHES = 4, 3

@@ -96,7 +96,7 @@ def _without_masks(engine: Engine, updates: Any) -> Any:
     """
     store, pieces = engine.store, []
     for piece in updates.pieces:
-        parts = _masked(engine, piece.atom) if updates.monoid is Monoid.ADD else None
+        parts = _masked(engine, piece.atom, store.range(piece.rel)) if updates.monoid is Monoid.ADD else None
         if parts is None or not all(store.counts_once(piece.rel, part.rel) for part in parts):
             pieces.append(piece)
             continue
@@ -107,14 +107,16 @@ def _without_masks(engine: Engine, updates: Any) -> Any:
     return replace(updates, pieces=engine.gathered(pieces), levels=max(updates.levels, 1))
 
 
-def _masked(engine: Engine, atom: Any, masks: int = MAX_MASKS) -> list[Any] | None:
-    """What a choice between elements and zero adds at each of its indices; None where no integers are tested."""
+def _masked(engine: Engine, atom: Any, indices: Dom, masks: int = MAX_MASKS) -> list[Any] | None:
+    """What a choice between elements and zero adds at each of these indices; None where no integers are tested."""
     operation = engine.integer_operation(atom) if masks else None
     if operation is None or operation[0] != "stablehlo.select":
         return None
     store, (test, chosen_, other) = engine.store, operation[2]
-    whole = store.identity_on(store.everything(atom.arity))
-    test, read, zero = (Piece(term, whole if rel is None else rel) for term, rel in (test, chosen_, other))
+    whole = store.identity_on(indices)
+    test, read, zero = (
+        Piece(term, whole if rel is None else store.restrict(rel, indices)) for term, rel in (test, chosen_, other)
+    )
     shape = TensorType((), test.atom.dtype)
     is_zero = engine.number_of(zero.atom) == 0 or (
         engine.is_integer(zero.atom) and store.constant_range(zero.rel) == (0,)
@@ -125,7 +127,7 @@ def _masked(engine: Engine, atom: Any, masks: int = MAX_MASKS) -> list[Any] | No
     guards = [guard for part in tested.pieces for guard in split_guarded(engine, part).guards]
     if not guards or any(guard.dtype.is_bool for guard in guards):
         return None
-    inner = _masked(engine, read.atom, masks - 1)
+    inner = _masked(engine, read.atom, store.range(read.rel), masks - 1)
     reads = [read] if inner is None else [Piece(p.atom, store.compose(read.rel, p.rel)) for p in inner]
     parts: list[Any] = []
     for part in tested.pieces:

@@ -202,9 +202,12 @@ class Polynomials:
                     rest.append(k)
             if rest:
                 factors = factors_of(whole)
-                inner = self.monomial(tuple(factors[k] for k in rest))
+                kept = tuple(factors[k] for k in rest)
+                # of one divisor, which is positive then, it is taken away
+                sign = -1 if len(kept) == 1 and kept[0][1] == -1 else 1
+                inner = self.monomial(tuple((atom, exponent * sign) for atom, exponent in kept))
                 outer = self.monomial(((self._function("log", inner), Fraction(1)),))
-                pieces.append(Piece(outer, self._blocks(whole.rel, factors, rest)))
+                pieces.append(Piece(outer, self._blocks(whole.rel, factors, rest), sign))
         return self.normal(walk, form.domain, pieces)
 
     def indicator(self, predicate: Atom, rel: Rel, domain: Dom) -> Form:

@@ -49,6 +49,8 @@ MAX_CONSTANT = 1e30
 MAX_VALUES = 4
 """An integer of more possible values at a place stays a factor."""
 
+_TESTS = frozenset({"stablehlo.compare", "stablehlo.is_finite"})
+
 _Key = tuple[bool, DType, tuple[tuple[int, Fraction], ...]]
 
 
@@ -255,19 +257,26 @@ class Reals:
             rel = self._store.identity_on(space) if test.arity == space.arity else walk.empty_tuple(space)
         if test.kind is AtomKind.CONSTANT:
             raise NoFormError
-        if name_of(test) == "stablehlo.is_finite" and self._reads_reals(walk, test, rel):
-            holds = self._polynomials.number(walk, Fraction(1), space)
-        else:
+        known = self._tested(walk, test, rel, space, deep) if name_of(test) in _TESTS else None
+        if known is None:
             holds = self._polynomials.indicator(test, rel, space)
+        else:
+            holds = self._polynomials.number(walk, Fraction(known), space)
         if not choices:
             return holds
         first, second = (self._read(walk, *read, space, deep) for read in choices)
         apart = self._polynomials.add(walk, (first, second), (1, -1))
         return self._polynomials.add(walk, (self._polynomials.multiply(walk, holds, apart), second), (1, 1))
 
-    def _reads_reals(self, walk: Walk, atom: Atom, rel: Rel) -> bool:
-        """Whether all that a term is made of is real where the term is read."""
-        return all(self.is_real(walk, *read) for read in self.left_out.operands_read(atom, rel))
+    def _tested(self, walk: Walk, test: Atom, rel: Rel, space: Dom, deep: bool) -> bool | None:
+        """What a test of real numbers comes to where it holds for all of them, or their signs decide it."""
+        reads = list(self.left_out.operands_read(test, rel))
+        if not all(self.is_real(walk, *read) for read in reads):
+            return None
+        if name_of(test) == "stablehlo.is_finite":
+            return True
+        first, second = (self._read(walk, *read, space, deep) for read in reads)
+        return self._signs.compared(walk, walk.operation_of(test), first, second)
 
     def _part(self, walk: Walk, piece: Piece, space: Dom, deep: bool) -> Form:
         read = self._read(walk, piece.atom, piece.rel, space, deep)

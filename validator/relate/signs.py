@@ -1,7 +1,8 @@
 """Which sums of products are positive, and which are known not to be zero.
 
-A sum of positive products is positive where it has a summand. An exponential is positive. What the original divides by
-is not zero at the indices at which it does: inputs for which it is are not judged.
+A sum of positive products is positive where it has a summand. An exponential is positive. What is positive is greater
+than zero and than negative constants. What the original divides by is not zero at the indices at which it does: inputs
+for which it is are not judged.
 Lemma *attained maximum*: the number of elements that equal their maximum (or minimum) is positive. Precondition: all
 elements that the maximum is taken over are among those that are counted, and none of them is NaN. Theory: exact.
 """
@@ -24,6 +25,8 @@ from .value import Piece
 if TYPE_CHECKING:
     from .walk import Walk
 
+_IF_LESS = frozenset({Comparison.LT, Comparison.LE, Comparison.NE})
+_IF_GREATER = frozenset({Comparison.GT, Comparison.GE, Comparison.NE})
 _POSITIVE = frozenset({"stablehlo.exponential", "stablehlo.logistic"})
 
 
@@ -74,6 +77,20 @@ class Signs:
     def is_positive(self, walk: Walk, form: Form) -> bool:
         """Whether the form is a positive real number at all of its points."""
         return form.below is None and self._all_positive(walk, form.pieces, form.domain)
+
+    def compared(self, walk: Walk, operation: Any, first: Form, second: Form) -> bool | None:
+        """What a comparison comes to, where one side is positive and the other one a number that is not."""
+        if operation is None or operation[1].keys() != {"comparison_direction"}:
+            return None
+        for less, greater, holds in ((first, second, _IF_LESS), (second, first, _IF_GREATER)):
+            if self._is_no_more_than_zero(less) and self.is_positive(walk, greater):
+                return operation[1]["comparison_direction"] in holds
+        return None
+
+    def _is_no_more_than_zero(self, form: Form) -> bool:
+        """Whether the form is zero or a negative constant at each point."""
+        constants = all(not factors_of(piece) and piece.coefficient < 0 for piece in form.pieces)
+        return form.below is None and constants
 
     def _all_positive(self, walk: Walk, pieces: tuple[Piece, ...], domain: Dom) -> bool:
         """Whether no piece is negative, and at each point one that is positive."""

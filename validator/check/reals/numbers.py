@@ -20,7 +20,7 @@ from ...read.ir import Program
 from ...relation.objects import Dom, Rel
 from ..terms import Kind, Term, is_guarded, sum_of
 
-_OF_SIGN = ("stablehlo.convert", "stablehlo.sqrt", "stablehlo.divide")
+_OF_SIGN = ("stablehlo.abs", "stablehlo.convert", "stablehlo.sqrt", "stablehlo.divide")
 _OF_ZERO = ("stablehlo.convert", "stablehlo.multiply", "stablehlo.negate")
 _OF_BOTTOM = ("stablehlo.exponential", "stablehlo.compare")
 _LINEAR = ("stablehlo.add", "stablehlo.subtract", "stablehlo.convert")
@@ -42,13 +42,17 @@ class Numbers:
 
     def reads_of(self, term: Term) -> list[tuple[Term, Rel]]:
         """The parts of a term and how each is read from its index; of a guarded one only what is guarded."""
-        if term.kind not in (Kind.PRODUCT, Kind.GUARD):
+        if term.kind not in (Kind.PRODUCT, Kind.GUARD, Kind.ORDER):
             return [(part.atom, part.rel) for part in term.parts]
-        every, at, reads = self.rels.identity_on(self.rels.everything(term.arity)), 0, []
-        for part in term.parts[: 1 if term.kind is Kind.GUARD else 2]:
-            rest = self.rels.project_out(every, 0, at)
-            reads.append((part.atom, self.rels.project_out(rest, part.atom.arity, rest.arity_out - part.atom.arity)))
-            at += part.atom.arity
+        width = term.key[3] if term.kind is Kind.ORDER else len(term.parts)
+        every, reads = self.rels.identity_on(self.rels.everything(term.arity)), list[tuple[Term, Rel]]()
+        for place, part in enumerate(term.parts[: 1 if term.kind is Kind.GUARD else None]):
+            sizes = [each.atom.arity for each in term.parts[place - place % width :][:width]]
+            rel, at, size = (part.rel if term.kind is Kind.ORDER else every), place % width, part.atom.arity
+            if term.kind is not Kind.ORDER or sum(sizes) == rel.arity_out:  # else there is more in it than indices
+                rest = self.rels.project_out(rel, 0, sum(sizes[:at]))
+                rel = self.rels.project_out(rest, size, rest.arity_out - size)
+            reads.append((part.atom, rel))
         return reads
 
     def is_real(self, term: Term, indices: Dom, proper: bool = False, below: bool = False) -> bool:

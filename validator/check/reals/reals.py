@@ -21,6 +21,7 @@ from ...ops.monoid import Monoid
 from ...ops.record import Family, Theory
 from ...ops.sums import counted
 from ...ops.values import Piece, Value, gathered
+from ...read.attributes import Comparison
 from ...read.ir import DType, Program, TensorType
 from ...relation.build import constant, names, passing
 from ...relation.objects import Dom, Rel
@@ -39,6 +40,11 @@ MAX_STEPS, MAX_PIECES, MAX_FACTORS, MAX_VALUES = 200, 24, 24, 4
 """Terms replaced for one equality; products of one side; factors of one product; values of an integer that is none."""
 
 _ONE = Fraction(1)
+
+_AS_POSITIVE = (
+    "stablehlo.abs",
+    "stablehlo.convert",
+)  # what is positive if the one operand is, and the same number then
 
 
 class Reals:
@@ -104,10 +110,13 @@ class Reals:
         held = {term for side in sides for piece in side for _, term, _ in piece.atom}
         reason = None
         for term in sorted(held, key=lambda term: unguarded(term)[0].number, reverse=True):
-            try:
-                return [self._replaced(side, term) for side in sides]
-            except Rejection as error:
-                reason = reason or error
+            # a logarithm that nothing is known of may stay where the term itself is replaced
+            for kept in (None, "log"):
+                try:
+                    if any(each[1] is term and each[0] != kept for side in sides for p in side for each in p.atom):
+                        return [self._replaced(side, term, kept) for side in sides]
+                except Rejection as error:
+                    reason = reason or error
             for piece in (piece for side in sides for piece in side):
                 for place, (role, other, power) in enumerate(piece.atom):
                     rel = self._blocks(piece, [place])
@@ -244,14 +253,27 @@ class Reals:
         if term.kind is Kind.INTEGER:
             value = self.rels.constant_range(rel)
             return None if value is None else Fraction(value[0])
-        if name_of(term) == "stablehlo.is_finite":
-            ((part, read),) = self._operands(term, self.rels.range(rel))
-            return _ONE if self.numbers.is_real(part, self.rels.range(read)) else None
+        if name_of(term) in ("stablehlo.is_finite", "stablehlo.compare"):
+            return self._tested(term, self._operands(term, self.rels.range(rel)))
         number = self.run.number_of(term)
         if number is None or isinstance(number, complex):
             return None
         found = rational(number, term.dtype) if term.dtype.is_float else Fraction(number)
         return None if isinstance(found, str) else found
+
+    def _tested(self, term: Term, reads: Sequence[tuple[Term, Rel]]) -> Fraction | None:
+        """What a test of real numbers comes to: 1 if they are finite, and by what is positive and what is 0 or less."""
+        if not all(part.dtype.is_float and self.numbers.is_real(part, self.rels.range(rel)) for part, rel in reads):
+            return None
+        if len(reads) == 1:
+            return _ONE
+        kinds = Comparison.LT, Comparison.LE, Comparison.NE, Comparison.GT, Comparison.GE, Comparison.EQ
+        for (less, one), (more, other), true in zip(reads, reads[::-1], (kinds[:3], kinds[2:5]), strict=True):
+            number, sign = self._number(less, one), self.numbers.sign(more, self.rels.range(other))
+            if number is not None and number <= 0 and sign > 1:
+                told = self.run.terms.meanings.get(term.key)
+                return next((Fraction(each in true) for each in kinds if told == {"comparison_direction": each}), None)
+        return None
 
     def _read(self, term: Term, rel: Rel, count: int | Fraction = 1, role: str = "") -> Iterator[Piece]:
         """A term, or a function of it, so many times through a relation."""
@@ -295,12 +317,12 @@ class Reals:
 
     # definitions in place of terms ----------------------------------------------------------------------------------
 
-    def _replaced(self, side: Side, term: Term) -> Side:
-        """A side with a term's definition in its place, whatever function of it is a factor."""
+    def _replaced(self, side: Side, term: Term, kept: str | None = None) -> Side:
+        """A side with a term's definition in its place, whatever function of it is a factor but for the one kept."""
         done, pending = list[Piece](), list(side)
         while pending:
             piece = pending.pop()
-            places = [k for k, factor in enumerate(piece.atom) if factor[1] is term]
+            places = [k for k, factor in enumerate(piece.atom) if factor[1] is term and factor[0] != kept]
             if not places:
                 done.append(piece)
                 continue
@@ -439,15 +461,15 @@ class Reals:
         return parts
 
     def _logarithm(self, term: Term, power: Fraction, at: Dom) -> list[Piece]:
-        """log(x · y) is log x + log y where one of them is positive; log(exp(x)) is x."""
+        """log(x · y) is log x + log y where one of them is positive, log |x| is log x then; log(exp(x)) is x."""
         reads, name = self._operands(term, at), name_of(term)
-        counts = {"stablehlo.multiply": (1, 1), "stablehlo.divide": (1, -1), "stablehlo.convert": (1,)}.get(name, ())
-        counts = (1,) * len(reads) if term.kind is Kind.VIEW else counts
+        counts = {"stablehlo.multiply": (1, 1), "stablehlo.divide": (1, -1)}.get(name, ())
+        counts = (1,) * len(reads) if term.kind is Kind.VIEW or name in _AS_POSITIVE else counts
         if power == 1 and name == "stablehlo.exponential":
             return list(self._read(*reads[0]))
         if power != 1 or not counts:
             raise Rejection(f"the logarithm of {term} has no counterpart")
         signed = any(self.numbers.allows("stablehlo.log", part, self.rels.range(rel)) for part, rel in reads)
-        if len(counts) > 1 and term.kind is Kind.APPLY and not signed:
+        if name not in ("", "stablehlo.convert") and not signed:
             raise Rejection(f"no factor of {term} is shown to be positive")
         return [p for count, read in zip(counts, reads, strict=True) for p in self._read(*read, count, role="log")]
