@@ -61,6 +61,17 @@ def _added_to_parts(table: Any, words: Any, kinds: Any, values: Any, *, broken: 
     return table.at[jnp.clip(mine, 0, count - 1)].add(values)
 
 
+def _chosen_twice(table: Any, words: Any, kinds: Any) -> Any:
+    values = table[jnp.clip(words, 0, WORDS - 1)]
+    return jnp.where(kinds > 0, values, 0), jnp.exp(values)
+
+
+def _chosen_twice_of_parts(table: Any, words: Any, kinds: Any, *, broken: bool = False) -> Any:
+    """A look-up under a mask, and the same one in something else."""
+    values = _masked_rows(table[:, None], words)[:, 0]
+    return jnp.where(kinds >= 0 if broken else kinds > 0, values, 0), jnp.exp(values)
+
+
 _TABLE = (floats(WORDS, 3), integers(7))
 _MASKED = Program(_rows, _masked_rows, (ROWS, WHOLE), WHOLE, _TABLE)
 
@@ -73,6 +84,13 @@ PROGRAMS = {
         (ROWS, WHOLE, WHOLE, WHOLE),
         ROWS,
         (floats(WORDS), integers(7), integers(7), floats(7)),
+    ),
+    "rows chosen and used": Program(
+        _chosen_twice,
+        _chosen_twice_of_parts,
+        (ROWS, WHOLE, WHOLE),
+        (WHOLE, WHOLE),
+        (floats(WORDS), integers(7), integers(7)),
     ),
     "products with one-hot rows": Program(_products, _products_of_parts, (ROWS, WHOLE), WHOLE, _TABLE),
     "a language model": Program(

@@ -313,8 +313,8 @@ def _select_by_guards(engine: Engine, predicate: Any, on_true: Any, on_false: An
     """
     if has_guards(engine, predicate):
         return None
-    # a look-up that has a name by now, since the predicate is of it, has it in both programs
-    on_true, on_false = (engine.settle(value) if has_guards(engine, value) else value for value in (on_true, on_false))
+    # whether a look-up has a name by now depends on what else a program does with it
+    on_true, on_false = (_without_names(engine, value) for value in (on_true, on_false))
     if not (has_guards(engine, on_true) or has_guards(engine, on_false)):
         return None
     store, tested = engine.store, index_form(engine, predicate)
@@ -341,6 +341,19 @@ def _select_by_guards(engine: Engine, predicate: Any, on_true: Any, on_false: An
     levels = max(on_true.levels, on_false.levels)
     theory = strongest([predicate.theory, on_true.theory, on_false.theory])
     return engine.value(on_true.type, engine.gathered(pieces), domain, monoid, levels, theory)
+
+
+def _without_names(engine: Engine, value: Any) -> Any:
+    """A view with what named look-ups in it are of."""
+    store, pieces = engine.store, []
+    for piece in value.pieces:
+        monoid, parts = engine.defined_as(piece.atom) or (Monoid.ADD, ())
+        if monoid is not None or not any(engine.unguarded(part.atom)[1] for part in parts):
+            pieces.append(piece)
+            continue
+        read = [Piece(part.atom, store.compose(piece.rel, part.rel)) for part in parts]
+        pieces += [part for part in read if not store.empty(part.rel)]
+    return value if value.monoid is not None else replace(value, pieces=engine.gathered(pieces))
 
 
 def has_guards(engine: Engine, value: Any) -> bool:
