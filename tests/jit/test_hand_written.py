@@ -19,6 +19,7 @@ from . import (
     hand_written_lookups,
     hand_written_loops,
     hand_written_statistics,
+    hand_written_transforms,
 )
 from .conftest import Capture
 
@@ -30,6 +31,7 @@ PROGRAMS = {
         ("look-ups", hand_written_lookups.PROGRAMS),
         ("loops", hand_written_loops.PROGRAMS),
         ("statistics", hand_written_statistics.PROGRAMS),
+        ("transforms", hand_written_transforms.PROGRAMS),
     )
     for name, program in programs.items()
 }

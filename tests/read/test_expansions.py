@@ -85,3 +85,29 @@ def test_each_use_has_values_of_its_own():
     np.testing.assert_allclose(result, np.arcsinh(np.arcsinh(POINTS)), rtol=1e-5)
     values: list[Any] = [value.number for op in read_program(text).body.ops for value in op.results]
     assert len(values) == len(set(values))
+
+
+@pytest.mark.parametrize("lengths", [(6,), (4, 6), (3, 4, 6)])
+@pytest.mark.parametrize("kind", ["FFT", "IFFT", "RFFT", "IRFFT"])
+def test_fourier_transforms_of_several_dimensions_are_read_one_by_one(kind: str, lengths: tuple[int, ...]) -> None:
+    half = (*lengths[:-1], lengths[-1] // 2 + 1)
+    shapes = {"RFFT": (lengths, half), "IRFFT": (half, lengths)}.get(kind, (lengths, lengths))
+    types = {"RFFT": ("f32", "complex<f32>"), "IRFFT": ("complex<f32>", "f32")}.get(kind, ("complex<f32>",) * 2)
+    operand, result = (
+        f"tensor<2x{'x'.join(map(str, shape))}x{type_}>" for shape, type_ in zip(shapes, types, strict=True)
+    )
+    text = module(
+        f"stablehlo.fft %x, type = {kind}, length = {list(lengths)} : ({operand}) -> {result}", f"%x: {operand}", result
+    )
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(2, *shapes[0])) + (0 if kind == "RFFT" else 1j * draw.normal(size=(2, *shapes[0])))
+    names, found = run(text, x.astype(np.float32 if kind == "RFFT" else np.complex64))
+    over = tuple(range(1, len(lengths) + 1))
+    expected = {"FFT": np.fft.fftn, "IFFT": np.fft.ifftn, "RFFT": np.fft.rfftn}.get(kind)
+    wanted = expected(x, axes=over) if expected else np.fft.irfftn(x, lengths, over)
+    assert np.allclose(found, wanted, atol=1e-4)
+    program = read_program(text)
+    ffts = [op for op in program.body.ops if op.name == "stablehlo.fft"]
+    assert len(ffts) == len(lengths)
+    assert all(len(op.attributes["fft_length"]) == 1 for op in ffts)
+    assert names

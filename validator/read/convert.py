@@ -15,7 +15,7 @@ from .attributes import DotDims
 from .constants import array_from_text, constant_array
 from .converted import Converted, PendingGroups
 from .errors import ReadError, ReadErrorKind
-from .expansions import Expansions
+from .expansions import WRITTEN_OUT, Expansions
 from .groups import group_mode, mesh_groups
 from .ir import Location, Op, Parameter, Region, Result, TensorType, TokenType, TupleType, Value
 from .known_calls import meant
@@ -176,7 +176,8 @@ class Converter:
                 call_ = self._manual_call if is_body(callee) else self._call
                 yield from call_(op, callee, operands, ops, location)
                 continue
-            if name.startswith("chlo.") and (expanded := self._expansions.block(op)) is not None:
+            may_be_others = name.startswith("chlo.") or name in WRITTEN_OUT
+            if may_be_others and (expanded := self._expansions.block(op)) is not None:
                 yield from self._inlined(op, expanded, operands, ops, location)
                 continue
             results: list[Value] = []

@@ -1,4 +1,4 @@
-"""CHLO operations that HLO does not have: what XLA makes of one when a program is handed to it.
+"""Operations that are read as others: CHLO operations that HLO does not have as what XLA makes of them.
 
 CHLO defines its operations by what they are made of, and jaxlib's own conversion to HLO writes that out. Here it does
 so for one operation at a time, so that a program as JAX wrote it and the modules that XLA dumps compute the same.
@@ -10,9 +10,13 @@ from collections.abc import Hashable
 
 from .. import compat
 from ..compat import ir
+from .fourier import one_by_one
 
 _KEPT = frozenset({"chlo.erf", "chlo.mulhi", "chlo.square", "chlo.top_k"})
 """What HLO has an operation for, or a rule relates."""
+
+WRITTEN_OUT = frozenset({"stablehlo.fft"})
+"""Operations that may be several of their own kind."""
 
 
 class Expansions:
@@ -24,7 +28,7 @@ class Expansions:
 
     def block(self, op: ir.Operation) -> ir.Block | None:
         """A block whose arguments are the operation's operands and which returns its results; None for all others."""
-        if not op.name.startswith("chlo.") or op.name in _KEPT or len(op.regions):
+        if (op.name not in WRITTEN_OUT and not op.name.startswith("chlo.")) or op.name in _KEPT or len(op.regions):
             return None
         types = (*(value.type for value in op.operands), *(value.type for value in op.results))
         if any(not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape for type_ in types):
@@ -35,6 +39,8 @@ class Expansions:
         return self._known[key]
 
     def _converted(self, op: ir.Operation) -> ir.Block | None:
+        if op.name in WRITTEN_OUT:
+            return self._written_out(op)
         alone = _alone(op)
         try:
             module = compat.parse_module(compat.through_hlo(alone), op.context)
@@ -48,6 +54,18 @@ class Expansions:
         if before != after or any(view.operation.name.startswith("chlo.") for view in block):
             return None
         self._modules.append(module)
+        return block
+
+    def _written_out(self, op: ir.Operation) -> ir.Block | None:
+        kind = str(op.attributes["fft_type"]).rstrip(">").rpartition(" ")[2]
+        lengths = list(ir.DenseI64ArrayAttr(op.attributes["fft_length"]))
+        text = one_by_one(kind, lengths, str(op.operands[0].type), str(op.results[0].type))
+        if text is None:
+            return None
+        module = compat.parse_module(text, op.context)
+        self._modules.append(module)
+        (function,) = [view.operation for view in module.body]
+        (block,) = function.regions[0].blocks
         return block
 
 
