@@ -31,6 +31,8 @@ def _ops(root: str, *parameters: str) -> list[str]:
         ("X64SplitLow", "f32[2]", ["c64[4]"], "stablehlo.custom_call"),
         ("X64SplitLow", "s32[4]", ["c64[4]"], "stablehlo.custom_call"),
         ("X64Combine", "c64[4]", ["f32[4]"], "stablehlo.custom_call"),
+        ("X64SplitLow", "f32[4]", [], "stablehlo.custom_call"),
+        ("X64Combine", "c64[4]", [], "stablehlo.custom_call"),
         ("chlo.mulhi", "s32[4]", ["s32[4]", "s32[4]"], "chlo.mulhi"),
         ("chlo.mulhi", "f32[4]", ["f32[4]", "f32[4]"], "stablehlo.custom_call"),
         ("chlo.mulhi", "s32[4]", ["s32[4]"], "stablehlo.custom_call"),

@@ -31,12 +31,11 @@ def meant(op: Op) -> Op:
     if len(tensors) != len(types) or len(op.results) != 1 or len({type_.shape for type_ in tensors}) != 1:
         return op
     *operands, result = (type_.dtype for type_ in tensors)
-    if target in _OF_COMPLEX:
+    name = None
+    if target in _OF_COMPLEX and len(operands) == 1 + (target == "X64Combine"):
         whole, parts = (result, operands) if len(operands) == 2 else (operands[0], [result])
-        fits = len(operands) == 1 + (target == "X64Combine") and whole.is_complex
-        fits = fits and all(part.is_float and 2 * part.bits == whole.bits for part in parts)
-        name = _OF_COMPLEX[target] if fits else None
-    else:
-        fits = target in CALLED.values() and operands == [result, result] and result.is_integer
-        name = target if fits else None
+        if whole.is_complex and all(part.is_float and 2 * part.bits == whole.bits for part in parts):
+            name = _OF_COMPLEX[target]
+    elif target in CALLED.values() and operands == [result, result] and result.is_integer:
+        name = target
     return op if name is None else replace(op, name=name, attributes={})
