@@ -141,6 +141,30 @@ def _multiplied_around(x: Any, y: Any, *, broken: bool = False) -> Any:
     return _around(jnp.zeros((3, 5)) + x.T @ y, broken=broken)
 
 
+def _state_space(a: Any, b: Any) -> Any:
+    def step(state: Any, given: tuple[Any, Any]) -> tuple[Any, Any]:
+        state = given[0] * state + given[1]
+        return state, state
+
+    return lax.scan(step, jnp.zeros(a.shape[1]), (a, b))[1]
+
+
+def _state_space_in_chunks(a: Any, b: Any, *, broken: bool = False) -> Any:
+    """Each device goes through its chunk from zero, and adds what the chunks before it leave over."""
+
+    def step(carried: tuple[Any, Any], given: tuple[Any, Any]) -> tuple[Any, Any]:
+        decay, state = carried[0] * given[0], given[0] * carried[1] + given[1]
+        return (decay, state), (decay, state)
+
+    count = a.shape[1]
+    _, (decay, state) = lax.scan(step, (jnp.ones(count), jnp.zeros(count)), (a, b))
+    decays, states = (lax.all_gather(each[-1], "d") for each in (decay, state))
+    before = [jnp.zeros(count)]
+    for k in range(DEVICES - 1):
+        before.append((1 if broken else decays[k]) * before[-1] + states[k])
+    return state + decay * jnp.stack(before)[lax.axis_index("d")]
+
+
 _RECURRENT = Program(
     _recurrent,
     _recurrent_columns,
@@ -162,6 +186,9 @@ PROGRAMS = {
         WHOLE,
         (floats(5, 4), floats(3, 8, 5), floats(3, 8, 4)),
         "real",
+    ),
+    "a state space model in chunks": Program(
+        _state_space, _state_space_in_chunks, (ROWS, ROWS), ROWS, (floats(8, 3), floats(8, 3)), "real"
     ),
     "a sum of one row a device, in a ring": Program(
         lambda x: x.sum(0), _summed_around, ROWS, WHOLE, (floats(DEVICES, 3),)

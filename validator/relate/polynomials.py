@@ -316,7 +316,7 @@ class Polynomials:
         return kept
 
     def _sorted(self, factors: Factors, rel: Rel, coefficient: Fraction) -> list[Piece]:
-        """Factors by number; two of one atom and exponent by their index, at each point by itself."""
+        """Factors by number; those of one atom and exponent by their index, at each point by itself."""
         store = self.context.store
         order = sorted(range(len(factors)), key=lambda k: (factors[k][0].number, factors[k][1]))
         rel = self._blocks(rel, factors, order)
@@ -325,15 +325,24 @@ class Polynomials:
         atom = self.monomial(factors)
         if not twins:
             return [Piece(atom, rel, coefficient)]
-        if len(twins) > 1:
-            raise NoFormError
-        k, offsets = twins[0], offsets_of(factors)
-        before = self._alike(rel.arity_out, offsets[k], offsets[k + 1], "<")
-        good = store.restrict_range(rel, before)
-        swapped = list(range(len(factors)))
-        swapped[k], swapped[k + 1] = k + 1, k
-        turned = self._blocks(store.minus(rel, good), factors, swapped)
-        return [Piece(atom, part, coefficient) for part in (good, turned) if not store.empty(part)]
+        offsets = offsets_of(factors)
+        behind = [self._alike(rel.arity_out, offsets[k + 1], offsets[k], "<") for k in twins]
+        done, pending = list[Piece](), [rel]
+        while pending:
+            if len(done) + len(pending) > MAX_PIECES:
+                raise NoFormError
+            current = pending.pop()
+            for k, wrong in zip(twins, behind, strict=True):
+                turned = store.restrict_range(current, wrong)
+                if store.empty(turned):
+                    continue
+                swapped = [k + 1 if j == k else k if j == k + 1 else j for j in range(len(factors))]
+                good = store.minus(current, turned)
+                pending += [part for part in (good, self._blocks(turned, factors, swapped)) if not store.empty(part)]
+                break
+            else:
+                done.append(Piece(atom, current, coefficient))
+        return done
 
     # sums as factors ------------------------------------------------------------------------------------------------
 
