@@ -117,6 +117,21 @@ def test_laws_the_exact_arithmetic_lacks_are_no_differences():
     assert search(of_sum, of_parts) is None
 
 
+def test_what_is_lost_where_numbers_underflow_is_no_difference():
+    """(sin e)² / e² and (1 − (cos e)²) / e², e = exp(x): for x = −126 there is no such e in their own type."""
+    start = "%e = stablehlo.exponential %x : tensor<4xf32>\n%f = stablehlo.multiply %e, %e : tensor<4xf32>\n"
+    end = "%r = stablehlo.divide %q, %f : tensor<4xf32>\nreturn %r : tensor<4xf32>"
+    sine = "%s = stablehlo.sine %e : tensor<4xf32>\n%q = stablehlo.multiply %s, %s : tensor<4xf32>\n"
+    cosine = (
+        "%c = stablehlo.cosine %e : tensor<4xf32>\n%d = stablehlo.multiply %c, %c : tensor<4xf32>\n"
+        "%one = stablehlo.constant dense<1.0> : tensor<4xf32>\n%q = stablehlo.subtract %one, %d : tensor<4xf32>\n"
+    )
+    before, right, wrong = (f"{start}{middle}{end}" for middle in (sine, cosine, cosine.replace("cosine", "tanh")))
+    signature = "(%x: tensor<4xf32>) -> tensor<4xf32>"
+    assert search(whole(signature, before), parts(signature, right)) is None
+    assert search(whole(signature, before), parts(signature, wrong)) is not None
+
+
 def test_a_discontinuity_that_rounding_crosses_is_no_difference():
     """floor(log(exp(x))) of a whole number may come out one less; the exact arithmetic knows no such law."""
     signature = "(%x: tensor<64xf32>) -> tensor<64xf32>"

@@ -192,7 +192,9 @@ class Search:
             level = np.zeros(want.shape, _difference_type(want))
             for wide, native in ((want, own.expected[k]), (outcome.actual[k], own.actual[k])):
                 change = _distance(native, wide, level.dtype)
-                np.maximum(level, np.where(np.isnan(change), 0, change), out=level)
+                # what underflows or overflows to no number at all tells nothing of what the wide one comes to
+                lost = np.where(np.isfinite(wide), np.inf, 0)
+                np.maximum(level, np.where(np.isnan(change), lost, change), out=level)
             levels.append(level)
         return levels
 
