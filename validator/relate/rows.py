@@ -18,6 +18,7 @@ from ..read.ir import TensorType
 from ..relation.build import passing
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
+from .fold import as_named
 from .lift import canonical_operand
 from .names import name_value
 from .representatives import representatives
@@ -56,7 +57,7 @@ def relate_rows(
     for rest, values in _apart(walk, operands, closed, domain, arity):
         atoms, contents = [], []
         for operand, value in zip(operands, values, strict=True):
-            (piece,) = (value if len(value.pieces) == 1 else name_value(walk, value)).pieces
+            (piece,) = _single(walk, value).pieces
             read = store.restrict(operand.read, store.set_product(rest, store.everything(operand.row_rank)))
             rel = store.compose(read, piece.rel)
             atom, own = canonical_operand(walk, Piece(piece.atom, rel))
@@ -109,6 +110,14 @@ def _apart(
     return groups
 
 
+def _single(walk: Walk, value: Val) -> Val:
+    """The view as one term: what the original calls it, if rows of it are made of several parts there, too."""
+    if len(value.pieces) == 1:
+        return value
+    known = None if walk.is_original else as_named(walk, value)
+    return known or name_value(walk, value)
+
+
 def _match(walk: Walk, contents: Sequence[tuple[Rel, int]], term: RowTerm, domain: Dom, arity: int) -> Rel | None:
     """A single-valued m of batch points with equal rows everywhere on its domain."""
     store = walk.store
@@ -119,6 +128,12 @@ def _match(walk: Walk, contents: Sequence[tuple[Rel, int]], term: RowTerm, domai
     if match is None:
         return None
     match = store.restrict(match, domain)
+    if store.empty(match):
+        return None
+    if not store.single_valued(match):
+        # rows that start alike, with the same constant for instance
+        for (rel, row_rank), known in zip(contents, term.contents, strict=True):
+            match = store.containing(match, store.into_range(rel, row_rank), store.into_range(known, row_rank))
     if store.empty(match):
         return None
     if not store.single_valued(match):
