@@ -62,6 +62,8 @@ class Context:
     lifts: dict[Hashable, list[Candidate]] = field(default_factory=dict)
     definitions: dict[int, list[Definition]] = field(default_factory=dict)
     """By the number of every atom that occurs in the definition."""
+    names: dict[Hashable, Atom] = field(default_factory=dict)
+    """The original's named atoms by what they stand for."""
     unfolded: set[tuple[Hashable, ...]] = field(default_factory=set)
     """Definitions with the pieces that share atoms with them, in which they are not found: layers repeat these."""
     rows: dict[Hashable, list[Any]] = field(default_factory=dict)

@@ -28,18 +28,33 @@ def _named(walk: Walk, value: Val, canonical: bool) -> Val:
     choose = _representatives(walk, value) if canonical else store.identity_on(value.domain)
     kept = store.range(choose)
     definition = tuple(Piece(p.atom, store.restrict(p.rel, kept), p.coefficient) for p in pieces)
-    operands: tuple[Atom, ...] = tuple(piece.atom for piece in pieces)
+    atom = _known(walk, value, definition) if walk.is_original else _made(walk, value, definition)
+    named = (Piece(atom, choose), *neutral)
+    domain = value.domain
+    for piece in neutral:
+        domain = store.set_union(domain, store.domain(piece.rel))
+    return Val(value.type, named, domain, None, 0, value.theory)
+
+
+def _known(walk: Walk, value: Val, definition: tuple[Piece, ...]) -> Atom:
+    """The original's one name for what is defined alike, which both factors of x · x have, or two uses of a mask."""
+    parts = tuple((piece.atom.number, piece.rel.number, piece.coefficient) for piece in definition)
+    key = value.type.dtype, value.domain.arity, value.monoid, value.levels, parts
+    found = walk.context.names.get(key)
+    if found is None:
+        found = walk.context.names[key] = _made(walk, value, definition)
+    return found
+
+
+def _made(walk: Walk, value: Val, definition: tuple[Piece, ...]) -> Atom:
+    operands = tuple(piece.atom for piece in definition)
     atom = walk.context.atoms.fresh(
         AtomKind.NAMED, value.type.dtype, value.domain.arity, operands, label=walk.label(), data=definition
     )
     walk.context.define(atom, definition, value.monoid, value.levels, original=walk.is_original)
     _define_flat(walk, atom, definition, value)
     walk.note_fresh(atom)
-    named = (Piece(atom, choose), *neutral)
-    domain = value.domain
-    for piece in neutral:
-        domain = store.set_union(domain, store.domain(piece.rel))
-    return Val(value.type, named, domain, None, 0, value.theory)
+    return atom
 
 
 def _without_empty_points(walk: Walk, value: Val) -> tuple[Val, tuple[Piece, ...]]:
