@@ -48,11 +48,14 @@ class Case:
     def family(self) -> str:
         return self.name.partition("/")[0]
 
-    def lower(self) -> jax.stages.Lowered:
-        """Traced and lowered. What does not divide evenly cannot be cut at the border, so it is cut inside."""
+    def lower(self, devices: Sequence[Any] | None = None) -> jax.stages.Lowered:
+        """Traced and lowered for these devices, or for those that there are.
+
+        What does not divide evenly cannot be cut at the border, so it is cut inside.
+        """
         axes, order = MESHES[self.mesh]
         extents = dict(axes)
-        devices = jax.devices()
+        devices = devices or jax.devices()
         count = int(np.prod([extent for _, extent in axes]))
         grid = np.array([devices[number] for number in order or range(count)])
         mesh = Mesh(grid.reshape([extent for _, extent in axes]), tuple(name for name, _ in axes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,9 +28,9 @@ class MeshPlan:
             size *= extent
         return size
 
-    def build(self) -> Mesh:
-        """The mesh; fewer devices than it needs is an error that says what to set."""
-        devices = jax.devices()
+    def build(self, devices: Sequence[Any] | None = None) -> Mesh:
+        """The mesh, of these devices or those that there are; fewer than it needs is an error that says what to set."""
+        devices = devices or jax.devices()
         if len(devices) < self.size:
             raise RuntimeError(
                 f"mesh needs {self.size} devices, there are {len(devices)}: "
@@ -111,9 +111,9 @@ class Entry:
         partitioned_wrongly = self.runs_wrongly and self.stage is Stage.PARTITIONER
         return Expectation.MISCOMPILED if partitioned_wrongly else Expectation.AGREES
 
-    def jitted(self) -> Any:
+    def jitted(self, devices: Sequence[Any] | None = None) -> Any:
         """The sharded function."""
-        mesh = self.mesh.build()
+        mesh = self.mesh.build(devices)
         shardings = tuple(NamedSharding(mesh, argument.spec) for argument in self.arguments)
         options: dict[str, Any] = {"in_shardings": shardings}
         if self.results is not None:
@@ -122,20 +122,20 @@ class Entry:
             )
         return jax.jit(self.function, **options)
 
-    def in_mesh(self) -> contextlib.AbstractContextManager[Any]:
+    def in_mesh(self, devices: Sequence[Any] | None = None) -> contextlib.AbstractContextManager[Any]:
         """The context that tracing needs: the mesh, for a function that names its axes."""
-        return jax.set_mesh(self.mesh.build()) if self.names_axes else contextlib.nullcontext()
+        return jax.set_mesh(self.mesh.build(devices)) if self.names_axes else contextlib.nullcontext()
 
     @property
     def names_axes(self) -> bool:
         """Whether the function itself names mesh axes, so that it cannot run without them."""
         return getattr(self.function, "wants_mesh", False)
 
-    def lower(self) -> jax.stages.Lowered:
-        """The traced and lowered program."""
+    def lower(self, devices: Sequence[Any] | None = None) -> jax.stages.Lowered:
+        """The traced and lowered program, for these devices or those that there are."""
         structs = [jax.ShapeDtypeStruct(argument.shape, argument.dtype) for argument in self.arguments]
-        with self.in_mesh():
-            return self.jitted().lower(*structs)
+        with self.in_mesh(devices):
+            return self.jitted(devices).lower(*structs)
 
 
 def with_mesh(function: Callable[..., Any]) -> Callable[..., Any]:

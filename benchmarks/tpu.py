@@ -1,0 +1,150 @@
+"""Compiles programs for TPUs and proves what XLA's partitioner makes of them there: `python -m benchmarks.tpu RESULTS`.
+
+The zoo and the sweep are compiled ahead of time for a topology of TPUs: that takes `libtpu` (`pip install libtpu`), jax
+0.12, and no TPU, but nothing can be run. One JSON object a program is added to the file RESULTS; programs that it has
+already are left out. `--keep FOLDER` keeps the modules of each program that is not PROVED.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import os
+import sys
+import time
+import warnings
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+# what libtpu would ask the machine for
+os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
+os.environ.setdefault("TPU_WORKER_HOSTNAMES", "localhost")
+os.environ.setdefault("TPU_ACCELERATOR_TYPE", "v5litepod-8")
+os.environ.setdefault("ALLOW_MULTIPLE_LIBTPU_LOAD", "1")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+from jax.experimental import topologies
+
+from shardproof.validator.options import Options
+from shardproof.validator.read.program import read_program
+from shardproof.validator.validate import validate_programs
+
+from . import sweep
+from .partitioned import partitioned
+from .resumed import add_rows, read_rows
+from .watched import Failure, run
+
+TOPOLOGY = "v5e:2x4"
+LIMIT = 60.0
+"""Seconds for one program."""
+
+KEEP = "SHARDPROOF_TPU_KEEP"
+"""The environment variable that tells children where modules are kept."""
+
+_UNEVEN = ("3", "6", "2x3")
+"""Meshes of the sweep that are no part of this topology."""
+
+
+@functools.cache
+def devices() -> list[Any]:
+    return list(topologies.get_topology_desc(TOPOLOGY, platform="tpu").devices)
+
+
+def programs(names: Iterable[str], every: int) -> list[str]:
+    """The zoo and every so manyth program of the sweep, of those whose name contains one of these."""
+    from tests.tools import zoo
+
+    swept = (
+        name
+        for name in sweep.programs()
+        if name.rpartition("/")[2] not in _UNEVEN and zlib.crc32(name.encode()) % every == 0
+    )
+    found = [*(f"zoo/{name}" for name in zoo.ENTRIES), *swept]
+    wanted = list(names)
+    return [name for name in found if not wanted or any(part in name for part in wanted)]
+
+
+def judge(name: str) -> dict[str, Any]:
+    """Compile and prove one program."""
+    from tests.tools import zoo
+
+    warnings.simplefilter("ignore")
+    made = zoo.ENTRIES[name.removeprefix("zoo/")] if name.startswith("zoo/") else sweep.programs()[name]
+    try:
+        lowered = made.lower(devices())
+    except Exception as error:
+        # of any kind: functions of a library refuse what they do not take each in its own way
+        return {
+            "name": name,
+            "verdict": "NOT_MADE",
+            "message": f"{type(error).__name__}: {error}".splitlines()[0][:160],
+        }
+    try:
+        _, before, after = partitioned(lowered)
+    except jax.errors.JaxRuntimeError as error:
+        return {"name": name, "verdict": "NOT_COMPILED", "message": str(error).splitlines()[0][:160]}
+    if after is None:
+        return {"name": name, "verdict": "NOT_PARTITIONED"}
+    start = time.perf_counter()
+    report = validate_programs(read_program(before, name=name), read_program(after, name=name), Options())
+    seconds = round(time.perf_counter() - start, 3)
+    if os.environ.get(KEEP) and report.verdict.name != "PROVED":
+        folder = Path(os.environ[KEEP]) / name.replace("/", "__")
+        folder.mkdir(parents=True, exist_ok=True)
+        for data, side in ((before, "before"), (after, "after")):
+            (folder / f"{side}.hlo.pb").write_bytes(data)
+    frontier = report.frontier
+    stop = f"{frontier.op}: {frontier.reason}" if frontier is not None else report.message
+    verdict, theory = report.verdict.name, report.theory.value if report.theory is not None else ""
+    return {"name": name, "verdict": verdict, "theory": theory, "stop": stop, "prove": seconds}
+
+
+def _failed(name: str, failure: Failure) -> dict[str, Any]:
+    return {"name": name, "verdict": "TIMEOUT" if failure.late else "ERROR", "stop": failure.reason}
+
+
+def _summary(rows: list[dict[str, Any]]) -> Iterator[str]:
+    families: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        for family in (row["name"].partition("/")[0], "all"):
+            families[family][row["verdict"]] += 1
+    for family, counts in sorted(families.items()):
+        yield f"{family:<28} " + ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+    for row in rows:
+        if row["verdict"] not in ("PROVED", "NOT_MADE", "NOT_COMPILED", "NOT_PARTITIONED"):
+            yield f"{row['verdict']:<11} {row['name']}: {row['stop']}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.tpu", description="Compile programs ahead of time for TPUs and prove them."
+    )
+    parser.add_argument("results", type=Path, help="file of one JSON object a program, added to")
+    parser.add_argument("names", nargs="*", help="only programs whose name contains one of these")
+    parser.add_argument("--every", type=int, default=20, metavar="N", help="one in so many of the sweep (default 20)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the modules of what is not PROVED")
+    parser.add_argument("--summary", action="store_true", help="tell what the file says and run nothing")
+    options = parser.parse_args(arguments)
+    rows = read_rows(options.results)
+    if not options.summary:
+        try:
+            devices()
+        except (RuntimeError, ValueError) as error:
+            print(f"no compiler for TPUs ('pip install libtpu'): {str(error).splitlines()[0]}", file=sys.stderr)
+            return 2
+        if options.keep is not None:
+            os.environ[KEEP] = str(options.keep.resolve())
+        done = {row["name"] for row in rows}
+        chosen = [name for name in programs(options.names, options.every) if name not in done]
+        rows += add_rows(options.results, run(judge, chosen, limit=LIMIT, jobs=options.jobs), _failed)
+    print("\n".join(_summary(rows)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
