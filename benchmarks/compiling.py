@@ -124,7 +124,7 @@ def compile_with_dumps(lowered: Any, folder: str) -> None:
     lowered.compile(
         compiler_options={
             "xla_dump_to": folder,
-            "xla_dump_hlo_pass_re": "spmd-partitioning",
+            "xla_dump_hlo_pass_re": ".*spmd-partitioning",
             "xla_dump_hlo_as_proto": True,
         }
     )
@@ -132,9 +132,12 @@ def compile_with_dumps(lowered: Any, folder: str) -> None:
 
 
 def _dumps(folder: Path) -> tuple[Path, Path] | None:
-    """The module before and the one after partitioning; helper modules are smaller than the step itself."""
-    before = sorted(folder.glob("*.before_spmd-partitioning.hlo.pb"), key=lambda path: path.stat().st_size)
-    after = sorted(folder.glob("*.after_spmd-partitioning.*.hlo.pb"), key=lambda path: path.stat().st_size)
+    """The module before and the one after partitioning; helper modules are smaller than the step itself.
+
+    TPUs have a pass of their own, whose name ends like that of all others.
+    """
+    before = sorted(folder.glob("*.before_*spmd-partitioning.hlo.pb"), key=lambda path: path.stat().st_size)
+    after = sorted(folder.glob("*.after_*spmd-partitioning.*.hlo.pb"), key=lambda path: path.stat().st_size)
     return (before[-1], after[-1]) if before and after else None
 
 

@@ -1,8 +1,8 @@
 """Models at full size, written for `jax.jit` over a mesh of named axes and never run: only shapes are given.
 
-`python -m benchmarks.models NAME FOLDER [layers=N] [AXIS=N]... [widths=N]` lowers one and compiles it, with XLA's
-module before and after partitioning dumped to the folder. The number of devices is fixed when JAX starts, so each
-program needs a process of its own; `benchmarks.scale` starts them.
+`python -m benchmarks.models NAME FOLDER [layers=N] [AXIS=N]... [widths=N] [topology=T]` lowers one and compiles it, with
+XLA's module before and after partitioning dumped to the folder. The number of devices is fixed when JAX starts, so each
+program needs a process of its own; `benchmarks.scale` starts them. A topology of TPUs is compiled for ahead of time.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .compiling import compile_with_dumps
+from .topology import NoCompilerError, devices
 
 if TYPE_CHECKING:
     import jax
@@ -128,6 +129,8 @@ class Variant:
     layers: int | None = None
     widths: int = 1
     axes: tuple[tuple[str, int], ...] = ()
+    topology: str = ""
+    """Of TPUs, such as `v5e:8x8`; of host devices if there is none."""
 
     @property
     def model(self) -> Model:
@@ -149,6 +152,7 @@ class Variant:
         """What `python -m benchmarks.models` takes to build it."""
         changes = [f"layers={self.layers}"] if self.layers is not None else []
         changes += [f"widths={self.widths}"] if self.widths != 1 else []
+        changes += [f"topology={self.topology}"] if self.topology else []
         return [self.name, *changes, *(f"{axis}={count}" for axis, count in self.axes)]
 
     def __str__(self) -> str:
@@ -166,6 +170,8 @@ def parse(name: str, changes: list[str]) -> Variant:
             variant = replace(variant, layers=int(value))
         elif key == "widths":
             variant = replace(variant, widths=int(value))
+        elif key == "topology":
+            variant = replace(variant, topology=value)
         elif key in MODELS[name].axes:
             variant = replace(variant, axes=(*variant.axes, (key, int(value))))
         else:
@@ -174,29 +180,39 @@ def parse(name: str, changes: list[str]) -> Variant:
 
 
 def lower(variant: Variant) -> Any:
-    """Lower a variant; JAX starts here, with as many CPU devices as the mesh needs."""
+    """Lower a variant; JAX starts here, with as many CPU devices as the mesh needs, or for those of a topology."""
     model = variant.model
+    if variant.topology:
+        return _lowered(model, devices(variant.topology)[: model.devices])
     if model.devices > MAX_DEVICES:
         raise ValueError(f"{model.devices} devices; the CPU client has at most {MAX_DEVICES}")
     flags = os.environ.get("XLA_FLAGS", "")
     os.environ["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count={model.devices}".strip()
     import jax
+
+    return _lowered(model, jax.devices("cpu"))
+
+
+def _lowered(model: Model, found: list[Any]) -> Any:
+    import jax
     import numpy as np
 
+    if len(found) < model.devices:
+        raise ValueError(f"{model.devices} devices; there are {len(found)}")
     jax.config.update("jax_enable_compilation_cache", False)
-    devices = np.array(jax.devices("cpu")).reshape(tuple(model.axes.values()))
-    return model.lower(model.size, jax.sharding.Mesh(devices, tuple(model.axes)))
+    mesh = jax.sharding.Mesh(np.array(found).reshape(tuple(model.axes.values())), tuple(model.axes))
+    return model.lower(model.size, mesh)
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.models", description="Compile one model, with dumps.")
     parser.add_argument("name", choices=MODELS)
     parser.add_argument("folder")
-    parser.add_argument("changes", nargs="*", metavar="KEY=N", help="layers=N, widths=N or the size of a mesh axis")
+    parser.add_argument("changes", nargs="*", metavar="KEY=N", help="layers=N, widths=N, topology=T or a mesh axis=N")
     options = parser.parse_args(arguments)
     try:
         lowered = lower(parse(options.name, options.changes))
-    except ValueError as error:
+    except (NoCompilerError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
     compile_with_dumps(lowered, options.folder)

@@ -169,7 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m benchmarks.scale", description="Prove whole models at full size, one row each."
     )
     parser.add_argument("model", nargs="?", choices=MODELS)
-    parser.add_argument("changes", nargs="*", metavar="KEY=N", help="layers=N, widths=N or the size of a mesh axis")
+    parser.add_argument("changes", nargs="*", metavar="KEY=N", help="layers=N, widths=N, topology=T or a mesh axis=N")
     parser.add_argument("--series", choices=SERIES, help="growth in one number instead of single models")
     parser.add_argument(
         "--broken", action="store_true", help="also each model with each of several faults in its middle layer"

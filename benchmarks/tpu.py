@@ -8,7 +8,6 @@ already are left out. `--keep FOLDER` keeps the modules of each program that is 
 from __future__ import annotations
 
 import argparse
-import functools
 import os
 import sys
 import time
@@ -19,15 +18,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-# what libtpu would ask the machine for
-os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
-os.environ.setdefault("TPU_WORKER_HOSTNAMES", "localhost")
-os.environ.setdefault("TPU_ACCELERATOR_TYPE", "v5litepod-8")
-os.environ.setdefault("ALLOW_MULTIPLE_LIBTPU_LOAD", "1")
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-
 import jax
-from jax.experimental import topologies
 
 from shardproof.validator.options import Options
 from shardproof.validator.read.program import read_program
@@ -36,6 +27,7 @@ from shardproof.validator.validate import validate_programs
 from . import sweep
 from .partitioned import partitioned
 from .resumed import add_rows, read_rows
+from .topology import NoCompilerError, devices
 from .watched import Failure, run
 
 TOPOLOGY = "v5e:2x4"
@@ -47,11 +39,6 @@ KEEP = "SHARDPROOF_TPU_KEEP"
 
 _UNEVEN = ("3", "6", "2x3")
 """Meshes of the sweep that are no part of this topology."""
-
-
-@functools.cache
-def devices() -> list[Any]:
-    return list(topologies.get_topology_desc(TOPOLOGY, platform="tpu").devices)
 
 
 def programs(names: Iterable[str], every: int) -> list[str]:
@@ -75,7 +62,7 @@ def judge(name: str) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     made = zoo.ENTRIES[name.removeprefix("zoo/")] if name.startswith("zoo/") else sweep.programs()[name]
     try:
-        lowered = made.lower(devices())
+        lowered = made.lower(devices(TOPOLOGY))
     except Exception as error:
         # of any kind: functions of a library refuse what they do not take each in its own way
         return {
@@ -133,9 +120,9 @@ def main(arguments: list[str] | None = None) -> int:
     rows = read_rows(options.results)
     if not options.summary:
         try:
-            devices()
-        except (RuntimeError, ValueError) as error:
-            print(f"no compiler for TPUs ('pip install libtpu'): {str(error).splitlines()[0]}", file=sys.stderr)
+            devices(TOPOLOGY)
+        except NoCompilerError as error:
+            print(error, file=sys.stderr)
             return 2
         if options.keep is not None:
             os.environ[KEEP] = str(options.keep.resolve())
