@@ -1,8 +1,8 @@
 """Models at full size, written for `jax.jit` over a mesh of named axes and never run: only shapes are given.
 
 `python -m benchmarks.models NAME FOLDER [layers=N] [AXIS=N]... [widths=N] [topology=T]` lowers one and compiles it,
-with XLA's module before and after partitioning dumped to the folder. The number of devices is fixed when JAX starts, so each
-program needs a process of its own; `benchmarks.scale` starts them. A topology of TPUs is compiled for ahead of time.
+with XLA's module before and after partitioning dumped to the folder. The number of devices is fixed when JAX starts,
+so each program needs a process of its own; `benchmarks.scale` starts them. A topology of TPUs is compiled for ahead of time.
 """
 
 from __future__ import annotations
