@@ -2,7 +2,8 @@
 
 `python -m benchmarks.models NAME FOLDER [layers=N] [AXIS=N]... [widths=N] [topology=T]` lowers one and compiles it,
 with XLA's module before and after partitioning dumped to the folder. The number of devices is fixed when JAX starts,
-so each program needs a process of its own; `benchmarks.scale` starts them. A topology of TPUs is compiled for ahead of time.
+so each program needs a process of its own; `benchmarks.scale` starts them.
+A topology of TPUs is compiled for ahead of time.
 """
 
 from __future__ import annotations
