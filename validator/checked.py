@@ -36,6 +36,8 @@ class Decided:
     """Results with a proof over the reals that does not count, and why."""
     certificate: str = ""
     """A certificate of all results, where one was made."""
+    beyond: Mapping[int, Theory] = field(default_factory=dict)
+    """Results that are proved in a theory that is not asked for."""
 
     @cached_property
     def proved(self) -> dict[int, Theory]:

@@ -42,6 +42,9 @@ MIN_CUT_SECONDS = 5.0
 """Programs that are too large to be evaluated whole are looked at, part by part, for as long as the proof took, and at
 least for this long: most of their parts are too large as well."""
 
+BEYOND_SECONDS, BEYOND_OPS = 20.0, 4000
+"""How long, and for programs of how many ops, a proof over the reals is looked for that was not asked for."""
+
 EXPLAIN_SECONDS = 4.0
 EXPLAIN_WALL_SECONDS = 20.0
 """How long the cause of a missing proof is looked for: seconds of CPU time, and seconds in all on a busy machine."""
@@ -77,6 +80,8 @@ def validate_programs(before: Program, after: Program, options: Options, course:
         course.enter(Phase.SEARCHING)
         counterexample, why_not = _search(before, after, relations, unproved, options, start, course.deadline)
         notes += (why_not,) if why_not else ()
+    if unproved and counterexample is None:
+        decided = replace(decided, beyond=_beyond(before, after, decided, options, relations, course))
     check_proofs(before, after, relations, decided.proved, options)
     left = EXPLAIN_WALL_SECONDS
     if course.deadline is not None:
@@ -137,6 +142,32 @@ def _attempted(
     return decided
 
 
+def _beyond(
+    before: Program, after: Program, decided: Decided, options: Options, relations: Relations, course: Course
+) -> dict[int, Theory]:
+    """Results that the real numbers prove, where another theory is asked for: that is why they are not proved."""
+    weaker, deadline = decided.weaker, time.monotonic() + BEYOND_SECONDS
+    if options.theory is Theory.REAL or any(weaker.missing) or weaker.out_of_time:
+        return {}
+    if weaker.original.ops_walked + weaker.device.ops_walked > BEYOND_OPS:
+        return {}
+    in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
+    real = decide(
+        before,
+        after,
+        accepted=Theory.REAL,
+        course=course.accepting(None),
+        traced=True,
+        deadline=deadline if course.deadline is None else min(deadline, course.deadline),
+        assume_in_bounds=in_bounds,
+        relations=relations,
+        node_limit=options.node_limit,
+    )
+    found = with_reals(before, after, weaker, real, in_bounds=in_bounds, deadline=deadline)
+    real.release()
+    return {k: found.proved[k] for k in found.accepted if k not in decided.proved}
+
+
 def _with_certificate(report: Report, before: Program, after: Program, decided: Decided, options: Options) -> Report:
     """The report with the proof as a certificate, or with a note on why there is none."""
     if report.verdict is not Verdict.PROVED:
@@ -184,12 +215,13 @@ def _report(
     }
     if failing is not None:
         decision = decided.of(failing)
-        explanation = explain(decision, before, after, failing, EXPLAIN_SECONDS, seconds, counterexample)
+        sought = 0.0 if failing in decided.beyond else EXPLAIN_SECONDS
+        explanation = explain(decision, before, after, failing, sought, seconds, counterexample)
         rest["cause"] = explanation.cause
         rest["message"] = explanation.cause.message if explanation.cause is not None else outputs[failing].message
         if explanation.op is not None:
             rest["frontier"] = frontier(decision, before, after, explanation.op, explanation.reason)
-        rest["obstacle"] = None if counterexample is not None else _obstacle(decision, failing, outputs[failing])
+        rest["obstacle"] = None if counterexample is not None else _obstacle(decided, failing, outputs[failing])
     return Report.over(before.source, after.source, outputs, **rest)
 
 
@@ -206,8 +238,9 @@ def _output(k: int, label: str, decided: Decided, accepted: Theory, made: Locati
         return OutputReport(k, label, Verdict.PROVED, decided.proved[k])
     decision = decided.of(k)
     comparison, stop = decision.comparisons[k], decision.stops[k]
-    if comparison is not None and comparison.proved:
-        message = f"proved only under the theory '{comparison.theory.value}', and '{accepted.value}' is asked for"
+    needed = comparison.theory if comparison is not None and comparison.proved else decided.beyond.get(k)
+    if needed is not None:
+        message = f"proved only under the theory '{needed.value}', and '{accepted.value}' is asked for"
         return OutputReport(k, label, Verdict.NOT_PROVED, None, made, message)
     op = stop.origin.op if stop is not None and stop.origin is not None else None
     location = op.location if op is not None else made
@@ -222,9 +255,10 @@ def _output(k: int, label: str, decided: Decided, accepted: Theory, made: Locati
     return OutputReport(k, label, Verdict.NOT_PROVED, None, location, f"result {k} {reason}")
 
 
-def _obstacle(decision: Decision, k: int, output: OutputReport) -> Obstacle:
+def _obstacle(decided: Decided, k: int, output: OutputReport) -> Obstacle:
+    decision = decided.of(k)
     comparison = decision.comparisons[k]
-    if comparison is not None and comparison.proved:
+    if (comparison is not None and comparison.proved) or k in decided.beyond:
         return Obstacle.THEORY
     if output.verdict is Verdict.UNSUPPORTED:
         return Obstacle.UNSUPPORTED

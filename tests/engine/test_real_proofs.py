@@ -16,7 +16,7 @@ from shardproof.validator.relate.decide import decide
 from shardproof.validator.relate.reals import Reals
 from shardproof.validator.relation.store import RelationLimitError
 from shardproof.validator.report.json_format import report_to_json
-from shardproof.validator.report.report import Report
+from shardproof.validator.report.report import Obstacle, Report
 from shardproof.validator.report.sarif import sarif_log
 from shardproof.validator.validate import validate_programs
 
@@ -196,3 +196,25 @@ def test_without_time_for_the_checker_nothing_is_proved(monkeypatch: pytest.Monk
     assert (found.proved, found.accepted) == ({}, frozenset())
     assert found.refused == {0: "no time was left to check it"}
     assert found.of(0) is weaker
+
+
+TWICE_PLAINLY = of_rows("%r = stablehlo.add %x, %x")
+
+
+def test_that_a_proof_needs_the_reals_is_told_where_they_are_not_asked_for() -> None:
+    report = validate_programs(read_program(TWICE), read_program(TWICE_PLAINLY), Options(Theory.REASSOCIATED))
+    assert report.verdict is Verdict.NOT_PROVED
+    assert report.message == "proved only under the theory 'real', and 'reassociated' is asked for"
+    assert report.obstacle is Obstacle.THEORY
+    real = validate_programs(read_program(TWICE), read_program(TWICE_PLAINLY), Options(Theory.REAL))
+    assert (real.verdict, real.theory) == (Verdict.PROVED, Theory.REAL)
+
+
+def test_what_the_checker_does_not_accept_is_not_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*arguments: object, **options: object) -> str:
+        raise InexpressibleError("no")
+
+    monkeypatch.setattr(checked, "certificate", refused)
+    report = validate_programs(read_program(TWICE), read_program(TWICE_PLAINLY), Options(Theory.REASSOCIATED))
+    assert report.verdict is Verdict.NOT_PROVED
+    assert report.obstacle is not Obstacle.THEORY

@@ -28,6 +28,8 @@ PROGRAMS = {
     "complex_matmul": (Theory.REASSOCIATED, "X64SplitLow", "X64SplitHigh"),
     # groups of features as zeros in the kernel, which each device builds from a table
     "conv_grouped": (Theory.EXACT, "constant({0, 0, 1, 1, 2, 2, 3, 3})", "constant({0, 0, 1, 1, 2, 2, 3, 0})"),
+    # calls of whole matrices, triangles of which are constants
+    "inverse": (Theory.EXACT, "direction=GE", "direction=GT"),
     # the upper half of a product
     "rng_uniform_sharded": (Theory.EXACT, "mulhi(", "multiply("),
 }
@@ -47,7 +49,9 @@ def test_programs_for_tpus_are_proved(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_their_broken_twins_are_refuted(name: str) -> None:
+def test_their_broken_twins_are_not(name: str) -> None:
     after, (_, old, new) = (FOLDER / f"{name}_after.hlo.txt").read_text(), PROGRAMS[name]
     assert old in after
-    assert _verdict(name, after.replace(old, new, 1))[0] is Verdict.REFUTED
+    # what a factorisation by XLA for TPUs computes is not known, so it cannot be shown to be another one
+    expected = Verdict.NOT_PROVED if name == "inverse" else Verdict.REFUTED
+    assert _verdict(name, after.replace(old, new, 1))[0] is expected

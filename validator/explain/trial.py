@@ -6,10 +6,9 @@ tried and is never touched by one.
 
 from __future__ import annotations
 
-import time
-
 from ..read.ir import Op, Region
 from ..relate.decide import compare_to_demand
+from ..relate.patience import Patience
 from ..relate.value import Val
 from ..relate.walk import Walk, WalkTimeoutError
 from ..relation.store import RelationLimitError
@@ -38,6 +37,8 @@ class Trials:
         device = self._device
         try:
             given = {number: known.relation() for number, known in repair.given.items()}
+            patience = Patience(self._patience, newest=0)
+            patience.begin()
             walk = Walk(
                 device.context,
                 device.builder,
@@ -46,7 +47,7 @@ class Trials:
                 env={**device.env, **{number: value for number, value in given.items() if value is not None}},
                 shardings=dict(device.shardings),
                 inner=device.inner,
-                last=time.thread_time() + self._patience,
+                patience=patience,
             )
             if None in given.values() or not self._walk(walk, repair):
                 return 0

@@ -83,6 +83,11 @@ class AtomTable:
     _by_key: dict[Hashable, Atom] = field(default_factory=dict)
     _count: int = 0
 
+    @property
+    def count(self) -> int:
+        """How many there are, and the number of the last one."""
+        return self._count
+
     def make(
         self,
         kind: AtomKind,

@@ -24,6 +24,7 @@ from .bridge import Bridge
 from .context import Context
 from .departure import departure
 from .outputs import Comparison, compare_result
+from .patience import Patience
 from .reals import Reals
 from .trace import Trace
 from .value import AnyVal, Piece, Val
@@ -36,7 +37,7 @@ REAL_PATIENCE = 60.0
 
 PATIENCE = 4.0
 """Once a value of the partitioned program has no relation, the walk goes on for this many times what the original's
-walk took (and at least that many seconds): what follows a wrong value can be arbitrarily complex."""
+walk took (and at least that many seconds), and from each term of the original on that is met again."""
 
 _NO_VALUE = "no value of the before program is this one"
 
@@ -153,7 +154,7 @@ def decide(
     if repeats and "loop unrolling" not in context.lemmas:
         return Decision(nothing, blocked, nothing, original, device)
     least = MIN_PATIENCE if context.reals is None else REAL_PATIENCE
-    device.patience = max(least, PATIENCE * (time.thread_time() - start))
+    device.patience = Patience(max(least, PATIENCE * (time.thread_time() - start)), context.atoms.count)
     if stages:
         given = _own_parameters(device, after)
     else:

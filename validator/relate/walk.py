@@ -37,6 +37,7 @@ from .engine import Prover
 from .fold import complete_part, resolve
 from .lift import met
 from .names import name_value
+from .patience import Patience
 from .trace import Trace
 from .value import AnyVal, Piece, TokenVal, Val, strongest
 
@@ -81,10 +82,8 @@ class Walk(Prover):
     """The sharding that the program names for a value, where it names one."""
     op: Op | None = None
     reason: str = ""
-    patience: float | None = None
-    """Processor seconds that the walk may go on after the first value without a relation; None for no limit."""
-    last: float | None = None
-    """Processor seconds of this thread at which the walk is given up; None for never."""
+    patience: Patience | None = None
+    """When the walk is given up behind the first value without a relation; None for never."""
     ops_walked: int = 0
     next_loop: int = 0
     """The loop of the original, by number, behind the one that was paired last: where the next one is looked for."""
@@ -132,9 +131,7 @@ class Walk(Prover):
         """Remember where a term was made, for localisation."""
         self.origins[atom.number] = Origin(self.op, self.is_original, self.reason)
         if self.patience is not None:
-            # of the processor: what else the machine does must not cost a proof
-            self.last = time.thread_time() + self.patience
-            self.patience = None
+            self.patience.begin()
 
     # points ---------------------------------------------------------------------------------------------------------
 
@@ -301,9 +298,7 @@ class Walk(Prover):
         for op in region.ops:
             if self.deadline is not None and time.monotonic() > self.deadline:
                 raise WalkTimeoutError
-            # to ask for the time of the processor is a call of the system, as long as many ops
-            often = self.ops_walked % _WATCH_EVERY == 0
-            if often and self.last is not None and time.thread_time() > self.last:
+            if self.patience is not None and self.ops_walked % _WATCH_EVERY == 0 and self.patience.is_over():
                 raise WalkTimeoutError
             outer, self.op = self.op, op
             if self.trace is not None:
@@ -315,6 +310,8 @@ class Walk(Prover):
             if self.trace is not None and block is not None:
                 self.trace.end(block, results)
             self.ops_walked += 1
+            if self.patience is not None:
+                self.patience.see(results)
             for value, result in zip(op.results, results, strict=True):
                 self.env[value.number] = result
             for value, sharding in zip(op.results, op.shardings, strict=False):
