@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,10 +19,10 @@ TYPE = TensorType((2,), DType.F32)
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     now = SimpleNamespace(seconds=0.0)
     monkeypatch.setattr(patience.time, "thread_time", lambda: now.seconds)
-    yield now
+    return now
 
 
 def value(number: int, kind: AtomKind = AtomKind.NAMED) -> Val:
