@@ -91,7 +91,9 @@ def judge(name: str) -> dict[str, Any]:
 
 
 def _failed(name: str, failure: Failure) -> dict[str, Any]:
-    return {"name": name, "verdict": "TIMEOUT" if failure.late else "ERROR", "stop": failure.reason}
+    died = "ended with code -" in failure.reason  # which is how the compiler ends where one of its checks fails
+    verdict = "TIMEOUT" if failure.late else "DIED" if died else "ERROR"
+    return {"name": name, "verdict": verdict, "stop": failure.reason}
 
 
 def _summary(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -102,7 +104,7 @@ def _summary(rows: list[dict[str, Any]]) -> Iterator[str]:
     for family, counts in sorted(families.items()):
         yield f"{family:<28} " + ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
     for row in rows:
-        if row["verdict"] not in ("PROVED", "NOT_MADE", "NOT_COMPILED", "NOT_PARTITIONED"):
+        if row["verdict"] not in ("PROVED", "NOT_MADE", "NOT_COMPILED", "NOT_PARTITIONED", "DIED"):
             yield f"{row['verdict']:<11} {row['name']}: {row['stop']}"
 
 

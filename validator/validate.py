@@ -215,8 +215,7 @@ def _report(
     }
     if failing is not None:
         decision = decided.of(failing)
-        sought = 0.0 if failing in decided.beyond else EXPLAIN_SECONDS
-        explanation = explain(decision, before, after, failing, sought, seconds, counterexample)
+        explanation = explain(decision, before, after, failing, EXPLAIN_SECONDS, seconds, counterexample)
         rest["cause"] = explanation.cause
         rest["message"] = explanation.cause.message if explanation.cause is not None else outputs[failing].message
         if explanation.op is not None:

@@ -59,7 +59,8 @@ def _parts(walk: Walk, piece: Piece, monoid: Monoid) -> list[Piece] | None:
     parts = []
     for operand, read, sign in zip(atom.operands, reads, signs, strict=True):
         if operand.arity == 0:
-            if walk.number_of(operand) != monoid.neutral(atom.dtype):
+            number = walk.number_of(operand)
+            if number is None or number != monoid.neutral(atom.dtype):
                 return None
             continue
         if read is not None and not monoid.idempotent and not walk.counts_once(piece.rel, read):
