@@ -48,7 +48,8 @@ def programs(names: Iterable[str], every: int) -> list[str]:
     swept = (
         name
         for name in sweep.programs()
-        if name.rpartition("/")[2] not in _UNEVEN and zlib.crc32(name.encode()) % every == 0
+        # not by the name's own checksum, by which the sweep has chosen already
+        if name.rpartition("/")[2] not in _UNEVEN and zlib.crc32(name[::-1].encode()) % every == 0
     )
     found = [*(f"zoo/{name}" for name in zoo.ENTRIES), *swept]
     wanted = list(names)
