@@ -67,12 +67,7 @@ def judge(name: str) -> dict[str, Any]:
     try:
         lowered = case.lower()
     except Exception as error:
-        # of any kind: functions of a library refuse what they do not take each in its own way
-        return {
-            "name": name,
-            "verdict": "NOT_MADE",
-            "message": f"{type(error).__name__}: {error}".splitlines()[0][:160],
-        }
+        return not_made(name, error)
     compiled, before, after = partitioned(lowered)
     built = time.perf_counter()
     if after is None:
@@ -92,6 +87,14 @@ def judge(name: str) -> dict[str, Any]:
         "compile": round(built - start, 3),
         "prove": round(proved - built, 3),
     }
+
+
+def not_made(name: str, error: Exception) -> dict[str, Any]:
+    """The row of a program that JAX does not make.
+
+    Errors are of any kind: functions of a library refuse what they do not take each in its own way.
+    """
+    return {"name": name, "verdict": "NOT_MADE", "message": f"{type(error).__name__}: {error}".splitlines()[0][:160]}
 
 
 def _differing(case: Case, compiled: jax.stages.Compiled, report: Report) -> int:

@@ -14,7 +14,7 @@ import time
 import warnings
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ _UNEVEN = ("3", "6", "2x3")
 """Meshes of the sweep that are no part of this topology."""
 
 
-def programs(names: Iterable[str], every: int) -> list[str]:
+def programs(names: Sequence[str], every: int) -> list[str]:
     """The zoo and every so manyth program of the sweep, of those whose name contains one of these."""
     from tests.tools import zoo
 
@@ -52,8 +52,7 @@ def programs(names: Iterable[str], every: int) -> list[str]:
         if name.rpartition("/")[2] not in _UNEVEN and zlib.crc32(name[::-1].encode()) % every == 0
     )
     found = [*(f"zoo/{name}" for name in zoo.ENTRIES), *swept]
-    wanted = list(names)
-    return [name for name in found if not wanted or any(part in name for part in wanted)]
+    return [name for name in found if not names or any(part in name for part in names)]
 
 
 def judge(name: str) -> dict[str, Any]:
@@ -65,12 +64,7 @@ def judge(name: str) -> dict[str, Any]:
     try:
         lowered = made.lower(devices(TOPOLOGY))
     except Exception as error:
-        # of any kind: functions of a library refuse what they do not take each in its own way
-        return {
-            "name": name,
-            "verdict": "NOT_MADE",
-            "message": f"{type(error).__name__}: {error}".splitlines()[0][:160],
-        }
+        return sweep.not_made(name, error)
     try:
         _, before, after = partitioned(lowered)
     except jax.errors.JaxRuntimeError as error:

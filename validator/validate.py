@@ -118,16 +118,7 @@ def _attempted(
 
     The laws of the reals lead some terms away from what the weaker theory finds: it is tried first.
     """
-    asked = partial(
-        decide,
-        before,
-        after,
-        deadline=course.deadline,
-        assume_in_bounds=in_bounds,
-        relations=relations,
-        node_limit=options.node_limit,
-        repeats=repeats,
-    )
+    asked = partial(_asking(before, after, options, relations, course.deadline), repeats=repeats)
     over_reals = options.theory is Theory.REAL
     theory = Theory.REASSOCIATED if over_reals else options.theory
     weaker = asked(accepted=theory, course=course.accepting(theory), traced=options.certificate)
@@ -142,27 +133,36 @@ def _attempted(
     return decided
 
 
+def _asking(
+    before: Program, after: Program, options: Options, relations: Relations, deadline: float | None
+) -> partial[Decision]:
+    """What decides these programs, but for the theory, in which course and how loops are taken."""
+    return partial(
+        decide,
+        before,
+        after,
+        deadline=deadline,
+        assume_in_bounds=Assumption.INDICES_IN_BOUNDS in options.assumptions,
+        relations=relations,
+        node_limit=options.node_limit,
+    )
+
+
 def _beyond(
     before: Program, after: Program, decided: Decided, options: Options, relations: Relations, course: Course
 ) -> dict[int, Theory]:
     """Results that the real numbers prove, where another theory is asked for: that is why they are not proved."""
-    weaker, deadline = decided.weaker, time.monotonic() + BEYOND_SECONDS
+    weaker = decided.weaker
     if options.theory is Theory.REAL or any(weaker.missing) or weaker.out_of_time:
         return {}
     if weaker.original.ops_walked + weaker.device.ops_walked > BEYOND_OPS:
         return {}
+    deadline = time.monotonic() + BEYOND_SECONDS
+    if course.deadline is not None:
+        deadline = min(deadline, course.deadline)
     in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
-    real = decide(
-        before,
-        after,
-        accepted=Theory.REAL,
-        course=course.accepting(None),
-        traced=True,
-        deadline=deadline if course.deadline is None else min(deadline, course.deadline),
-        assume_in_bounds=in_bounds,
-        relations=relations,
-        node_limit=options.node_limit,
-    )
+    asked = _asking(before, after, options, relations, deadline)
+    real = asked(accepted=Theory.REAL, course=course.accepting(None), traced=True)
     found = with_reals(before, after, weaker, real, in_bounds=in_bounds, deadline=deadline)
     real.release()
     return {k: found.proved[k] for k in found.accepted if k not in decided.proved}

@@ -24,8 +24,9 @@ MAX_LINKS = 64
 def added_up(walk: Walk, name: str, value: Val) -> Val | None:
     """The chain that ends in this op's result as the original's terms that it adds up to; None where it is none."""
     monoid, signs = combination(name, value.type.dtype) or (None, ())
-    own = any(piece.atom.kind is AtomKind.LIFT and piece.atom.number in walk.origins for piece in value.pieces)
-    if walk.is_original or monoid is None or len(signs) < 2 or not own:
+    if walk.is_original or monoid is None or len(signs) < 2:
+        return None
+    if not any(piece.atom.kind is AtomKind.LIFT and piece.atom.number in walk.origins for piece in value.pieces):
         return None
     total = walk.as_sum(value, monoid)
     for _ in range(MAX_LINKS):

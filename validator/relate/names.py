@@ -6,11 +6,21 @@ from typing import TYPE_CHECKING
 
 from ..relation.store import Rel
 from .atoms import Atom, AtomKind
+from .fold import as_named
 from .representatives import representatives
 from .value import Piece, Val
 
 if TYPE_CHECKING:
     from .walk import Walk
+
+
+def known_or_named(walk: Walk, value: Val, *, canonical: bool = True) -> Val:
+    """A view under one name: the original's, if it needs one for the same, too, else one of its own.
+
+    A name that is not `canonical` tells elements apart that are equal somewhere.
+    """
+    known = as_named(walk, value) if value.is_view and not walk.is_original else None
+    return known or name_value(walk, value, canonical=canonical)
 
 
 def name_value(walk: Walk, value: Val, *, canonical: bool = True) -> Val:

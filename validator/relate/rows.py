@@ -18,9 +18,8 @@ from ..read.ir import TensorType
 from ..relation.build import passing
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
-from .fold import as_named
 from .lift import canonical_operand
-from .names import name_value
+from .names import known_or_named
 from .representatives import representatives
 from .value import AnyVal, Piece, Val, strongest
 
@@ -57,7 +56,7 @@ def relate_rows(
     for rest, values in _apart(walk, operands, closed, domain, arity):
         atoms, contents = [], []
         for operand, value in zip(operands, values, strict=True):
-            (piece,) = _single(walk, value).pieces
+            (piece,) = (value if len(value.pieces) == 1 else known_or_named(walk, value)).pieces
             read = store.restrict(operand.read, store.set_product(rest, store.everything(operand.row_rank)))
             rel = store.compose(read, piece.rel)
             atom, own = canonical_operand(walk, Piece(piece.atom, rel))
@@ -108,14 +107,6 @@ def _apart(
             split.append((reduce(store.set_minus, alone, points), chosen))
         groups = [group for group in split if not store.set_empty(group[0])]
     return groups
-
-
-def _single(walk: Walk, value: Val) -> Val:
-    """The view as one term: what the original calls it, if rows of it are made of several parts there, too."""
-    if len(value.pieces) == 1:
-        return value
-    known = None if walk.is_original else as_named(walk, value)
-    return known or name_value(walk, value)
 
 
 def _match(walk: Walk, contents: Sequence[tuple[Rel, int]], term: RowTerm, domain: Dom, arity: int) -> Rel | None:

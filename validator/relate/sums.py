@@ -9,8 +9,8 @@ from ..ops.monoid import Monoid
 from ..ops.sums import contracted, summed
 from ..read.ir import TensorType
 from ..relation.store import Rel
-from .fold import as_named, resolve
-from .names import name_value
+from .fold import resolve
+from .names import known_or_named, name_value
 from .value import Piece, Val
 
 if TYPE_CHECKING:
@@ -28,13 +28,7 @@ def sum_over(walk: Walk, value: Val, rel: Rel, monoid: Monoid, type_: TensorType
         other = resolve(walk, value)
         if other.pieces != value.pieces:
             return sum_over(walk, other, rel, monoid, type_, steps=steps)
-    return sum_over(walk, _told_apart(walk, value), rel, monoid, type_, steps=steps)
-
-
-def _told_apart(walk: Walk, value: Val) -> Val:
-    """Elements that are equal somewhere under a name that tells them apart: the original's, if it needs one, too."""
-    known = as_named(walk, value) if value.is_view and not walk.is_original else None
-    return known or name_value(walk, value, canonical=False)
+    return sum_over(walk, known_or_named(walk, value, canonical=False), rel, monoid, type_, steps=steps)
 
 
 def contract(
@@ -58,7 +52,7 @@ def contract(
         return whole
     if told_apart:
         return walk.unrelated(type_, "a contraction counts one product several times")
-    lhs, rhs = _told_apart(walk, lhs), _told_apart(walk, rhs)
+    lhs, rhs = (known_or_named(walk, value, canonical=False) for value in (lhs, rhs))
     return contract(walk, lhs, rhs, reads, type_, flavour, told_apart=True)
 
 
