@@ -90,3 +90,113 @@ def test_indices_stay_sorted_under_functions_that_rise(moved: str, proved: bool)
     after = module(ARGUMENTS, "3xi32", f"{one} {moved} {plain} {looked_up('%j', SORTED, '%q')} {total}")
     assert theory_of(before, after) is (Theory.EXACT if proved else None)
     assert theory_of(before, before) is Theory.EXACT
+
+
+WINDOWS = [("x", "8xi32", ""), ("v", "3x2xi32", "")]
+
+
+def added_windows(index: str, size: int, promise: str, base: str = "%x", update: str = "%v") -> str:
+    return f"""%o = "stablehlo.scatter"({base}, {index}, {update}) <{{scatter_dimension_numbers = #stablehlo.scatter<
+      update_window_dims = [1], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>{promise}}}> ({{
+    ^bb0(%l: tensor<i32>, %r: tensor<i32>):
+      %s = stablehlo.add %l, %r : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }}) : (tensor<8xi32>, tensor<3x1xi32>, tensor<3x{size}xi32>) -> tensor<8xi32>"""
+
+
+@pytest.mark.parametrize(("starts", "proved"), [([0, 2, 4], True), ([4, 0, 2], True), ([0, 1, 4], False)])
+def test_windows_of_known_distinct_indices_may_meet(starts: list[int], proved: bool) -> None:
+    """A scatter's promise is that of all elements that are updated, not that its windows begin apart."""
+    known = f"%i = stablehlo.constant dense<{[[start] for start in starts]}> : tensor<3x1xi32>"
+    before, after = (
+        module(WINDOWS, "8xi32", f"{known} {added_windows('%i', 2, each)} return %o : tensor<8xi32>")
+        for each in ("", UNIQUE)
+    )
+    assert theory_of(before, after) is (Theory.EXACT if proved else None)
+
+
+@pytest.mark.parametrize(("promised", "size", "proved"), [(2, 2, True), (3, 2, True), (1, 2, False)])
+def test_windows_of_promised_indices_may_meet(promised: int, size: int, proved: bool) -> None:
+    """x[i : i + n] += w and x[i : i + 2] += v, where the original promises that the former ones are apart."""
+    before, after = (
+        module(
+            [*WINDOWS, ("w", f"3x{promised}xi32", ""), ("i", "3x1xi32", "")],
+            "8xi32",
+            added_windows("%i", promised, UNIQUE, "%x", "%w").replace("%o =", "%p =")
+            + f" {added_windows('%i', size, each, '%p')} return %o : tensor<8xi32>",
+        )
+        for each in ("", UNIQUE)
+    )
+    assert theory_of(before, after) is (Theory.EXACT if proved else None)
+
+
+TABLE = "tensor<8xi32>"
+CHOSEN = [*ARGUMENTS, ("p", "i1", ""), ("n", "i32", ""), ("m", "i32", "")]
+
+
+def chosen(predicate: str, first: str, second: str) -> str:
+    """x.at[i].add(u) if the predicate holds, else x.at[i].add(v), each with its promise."""
+    blocks = [added("%x", "%i", u, 3, promise) for u, promise in (("%u", first), ("%v", second))]
+    one, other = (f"{{ {block} stablehlo.return %o : tensor<8xi32> }}" for block in blocks)
+    return f'%o = "stablehlo.if"({predicate}) ({one}, {other}) : (tensor<i1>) -> {TABLE} return %o : {TABLE}'
+
+
+@pytest.mark.parametrize("promise", [UNIQUE, SORTED])
+def test_a_branch_promises_nothing_of_another_one(promise: str) -> None:
+    before = module(CHOSEN, "8xi32", chosen("%p", promise, ""))
+    assert theory_of(before, module(CHOSEN, "8xi32", chosen("%p", promise, ""))) is Theory.EXACT
+    assert theory_of(before, module(CHOSEN, "8xi32", chosen("%p", promise, promise))) is None
+    assert theory_of(before, module(CHOSEN, "8xi32", chosen("%p", "", promise))) is None
+
+
+def repeated(name: str, base: str, trips: str, promise: str) -> str:
+    return f"""%zero_{name} = stablehlo.constant dense<0> : tensor<i32>
+    %{name}:2 = stablehlo.while(%c = %zero_{name}, %y = {base}) : tensor<i32>, tensor<8xi32>
+    cond {{
+      %t = stablehlo.compare LT, %c, {trips} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    }} do {{
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      {added("%y", "%i", "%u", 3, promise)}
+      %d = stablehlo.add %c, %one : tensor<i32>
+      stablehlo.return %d, %o : tensor<i32>, tensor<8xi32>
+    }}"""
+
+
+@pytest.mark.parametrize("promise", [UNIQUE, SORTED])
+def test_a_loop_promises_nothing_of_another_one(promise: str) -> None:
+    """The first loop may run no trip at all."""
+
+    def loops(first: str, second: str) -> str:
+        both = f"{repeated('a', '%x', '%n', first)} {repeated('b', '%a#1', '%m', second)}"
+        return module(CHOSEN, "8xi32", f"{both} return %b#1 : tensor<8xi32>")
+
+    before = loops(promise, "")
+    assert theory_of(before, before) is Theory.EXACT
+    assert theory_of(before, loops(promise, promise)) is None
+    assert theory_of(before, loops("", promise)) is None
+
+
+def test_a_branch_sets_no_order_of_another_one_free() -> None:
+    """x.at[i].set(u) in either branch, of which only the first promises that indices are distinct."""
+
+    def chosen_set(promise: str, turned: bool) -> str:
+        blocks = []
+        for each, back in ((promise, False), ("", turned)):
+            index, update = ("%j", "%w") if back else ("%i", "%u")
+            scatter = added("%x", index, update, 3, each)
+            whole = scatter.replace("%s = stablehlo.add %l, %r : tensor<i32>", "").replace("return %s", "return %r")
+            turning = f"{TURNED} " if back else ""
+            blocks.append(f"{{ {turning}{whole} stablehlo.return %o : tensor<8xi32> }}")
+        both = ", ".join(blocks)
+        body = f'%o = "stablehlo.if"(%p) ({both}) : (tensor<i1>) -> tensor<8xi32> return %o : tensor<8xi32>'
+        return module(CHOSEN, "8xi32", body)
+
+    before = chosen_set(UNIQUE, turned=False)
+    assert theory_of(before, before) is Theory.EXACT
+    assert theory_of(before, chosen_set(UNIQUE, turned=True)) is None
+    assert theory_of(chosen_set("", turned=False), chosen_set("", turned=True)) is None
+
+
+TURNED = """%j = stablehlo.reverse %i, dims = [0] : tensor<3xi32>
+  %w = stablehlo.reverse %u, dims = [0] : tensor<3xi32>"""

@@ -71,7 +71,7 @@ def _specified(run: Run, op: Op, initial: list[Value], chosen: Sequence[Rel]) ->
     singles = ((k, p.atom) for k in carried for p in arguments[k].pieces if rels.set_single(rels.range(p.rel)))
     scalars = {k: atom for k, atom in singles if not initial[k].type.rank}
     counters = dict(filter(None, [counter_range(run, op, scalars, initial, condition)]))
-    with run.bounded(counters):
+    with run.bounded(counters, number):
         body = run.block(op.regions[1], 1, in_body(run, arguments, counters, lambda term: term))
     for k, choice in zip(carried, choices, strict=True) if chosen else ():
         devices = devices_of(run, choice, condition.domain.arity)
@@ -107,7 +107,7 @@ def _paired(run: Run, op: Op, initial: list[Value], pair: int, relations: Sequen
     theories.append(_through(run, loop.condition, test, same))
     together = ending_together(run, op, relations, loop.condition.domain)
     theories += [_through(run, loop.condition, loop.condition, together)] if together is not None else []
-    with run.bounded(loop.counters):
+    with run.bounded(loop.counters, pair):
         body = run.block(op.regions[1], 1, in_body(run, arguments, loop.counters, lambda term: term))
     for k, theirs, rel in zip(carried, loop.body, relations, strict=True):
         theories.append(_through(run, theirs, run.known(body[k]), rel))

@@ -39,7 +39,7 @@ def in_order(run: Run, order: Order) -> list[Value]:
                 raise Rejection(f"{atom} is another function of elements in order")
             free = run.is_established(piece) if order.any_order is None else order.any_order
             _check_same(run, order, _sequences(run, atom), piece.rel, free)
-            if order.unique and run.is_original:
+            if order.unique and run.is_original and not run.blocks:
                 run.establish(value, piece)
         results.append(value)
     return results

@@ -56,7 +56,7 @@ class Run(Calculus):
     inner: Builder | None = None
     reals: Any = None  # the laws of the real numbers, for a certificate that may use them
     inside: bool = False
-    conditional: bool = False
+    blocks: tuple[Hashable, ...] = ()
     env: dict[int, Any] = field(default_factory=dict)
     shardings: dict[int, Sharding | None] = field(default_factory=dict)
     step: Step = NO_STEP
@@ -233,8 +233,8 @@ class Run(Calculus):
     in_order = in_order  # pyright: ignore[reportAssignmentType]
     made_in_order = made_in_order  # pyright: ignore[reportAssignmentType]
 
-    def branch(self, op: Op, number: int) -> list[Value]:
-        with self.bounded({}):
+    def branch(self, op: Op, number: int, block: Hashable) -> list[Value]:
+        with self.bounded({}, block):
             return [self.known(value) for value in self.block(op.regions[number], number)]
 
     def body(self, region: Region) -> list[Any]:
@@ -251,14 +251,14 @@ class Run(Calculus):
         return values
 
     @contextmanager
-    def bounded(self, ranges: Mapping[Term, tuple[int, int]]) -> Iterator[None]:
+    def bounded(self, ranges: Mapping[Term, tuple[int, int]], block: Hashable) -> Iterator[None]:
         """Unknown integers have these ranges inside the `with` block, which is of a block that may not be run."""
-        before = self.ranges, self.expansions, self.conditional
-        self.ranges, self.expansions, self.conditional = {**self.ranges, **ranges}, {}, True
+        before = self.ranges, self.expansions, self.blocks
+        self.ranges, self.expansions, self.blocks = {**self.ranges, **ranges}, {}, (*self.blocks, block)
         try:
             yield
         finally:
-            self.ranges, self.expansions, self.conditional = before
+            self.ranges, self.expansions, self.blocks = before
 
     def not_modelled(self, type_: Any, construct: str) -> Any:
         raise Rejection(f"not checked: {construct}")

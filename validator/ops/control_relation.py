@@ -7,7 +7,7 @@ Theory: exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ def relate_branches(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
     index = engine.close(index, f"index of '{op.name}'")
     if not engine.is_original and not _chosen_alike(engine, op, index):
         return engine.refuse(op, f"'{op.name}' with collectives, not chosen alike by all that take part")
-    branches = [engine.branch(op, number) for number in range(len(op.regions))]
+    branches = [engine.branch(op, number, _block(engine, op, index, number)) for number in range(len(op.regions))]
     if engine.inner is not None and any(is_inside(value) for branch in branches for value in branch):
         # a branch asks for the devices, even if its index does not
         engine.builder = engine.inner
@@ -51,6 +51,16 @@ def relate_branches(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
             results.append(engine.restricted(parts[chosen], spread.domain).needing(index.theory))
     engine.used("branch selection")
     return results
+
+
+def _block(engine: Engine, op: Op, index: Any, number: int) -> Hashable:
+    """Names a branch by what chooses it: where that is not one element, it is run like no other one."""
+    if len(index.pieces) == 1:
+        (piece,) = index.pieces
+        element = engine.store.constant_range(piece.rel) if piece.atom.arity else ()
+        if element is not None:
+            return piece.atom, element, len(op.regions), number
+    return object()
 
 
 def _always_chosen(engine: Engine, op: Op, index: Any) -> int | None:

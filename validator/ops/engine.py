@@ -64,8 +64,8 @@ class Engine(ABC):
     is_original: bool
     inside: bool
     """Whether this is the body of a manual region."""
-    conditional: bool
-    """Whether this is a block that may not be run: a branch, or the body of a loop."""
+    blocks: tuple[Hashable, ...]
+    """The branches and bodies of loops around this place, which may not be run: equal ones are run alike."""
     num_partitions: int
     expansions: dict[Any, Any]
     """What atoms were found to be as guarded integers, at this place of the program."""
@@ -225,8 +225,8 @@ class Engine(ABC):
         """The sum, or with None the view, that an atom is the name of, as pieces over its indices; else None."""
 
     @abstractmethod
-    def branch(self, op: Op, number: int) -> list[Any]:
-        """What a block that may not be run returns."""
+    def branch(self, op: Op, number: int, block: Hashable) -> list[Any]:
+        """What a branch returns; `block` is equal for those that are run alike."""
 
     @abstractmethod
     def body(self, region: Region) -> list[Any]:

@@ -217,7 +217,7 @@ def _assume_within(engine: Engine, index: Any, high: int) -> bool:
     says nothing of an index in a block that is not run.
     """
     store, excluded, changed = engine.store, engine.excluded, False
-    if excluded is None or not engine.is_original or engine.conditional:
+    if excluded is None or not engine.is_original or engine.blocks:
         return False
     for piece in index.pieces:
         guards, count, rel = split_guarded(engine, piece)

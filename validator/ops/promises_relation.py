@@ -1,11 +1,14 @@
 """What gathers and scatters promise of their indices: a broken promise makes a result undefined.
 
-Lemma *kept promises*: the original's promises are the user's, the partitioned program may repeat one of the same index
-vectors. Each of a device's is, component by component, a function of one of the original's, the same function for all
-of them. They stay distinct if no two come from one and the functions are one to one. They stay sorted if they come in
-the same order and the functions rise, all but that of the last component strictly. Functions are looked at where the
-original's indices are in bounds: beyond, what is taken from one may wrap around. Known vectors need no promise: it can
-be seen whether they are distinct, or sorted. Theory: exact.
+Lemma *kept promises*: the original's promises are the user's, the partitioned program may repeat one of the same
+index vectors. Each of a device's is, component by component, a function of one of the original's, the same function
+for all of them. What the windows of a scatter update stays distinct if no two vectors come from one and if each
+function leaves its integers as far apart as the device's windows reach, where the original's are as far apart as its
+own do: for windows of one element, if it is one to one. Vectors stay sorted if they come in the same order and the
+functions rise, all but that of the last component strictly. Functions are looked at where the original's indices are
+in bounds: beyond, what is taken from one may wrap around. Known vectors need no promise: it can be seen whether they
+are sorted, or how far apart. A block that may not be run has the promises of blocks that are run whenever it is.
+Theory: exact.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from ..relation.build import names, passing
 from ..relation.objects import Rel
 from .engine import Engine
 from .guarded import Guarded, index_form, split_guarded
+from .scatter_maps import window_extents
 
 SORTED = "indices_are_sorted"
 
@@ -38,10 +42,12 @@ class Promise:
     """In the order of the operand's dimensions, of those that batching gives, too."""
     extents: list[int]
     """Of these dimensions."""
+    windows: list[int]
+    """How far a window reaches along each of them."""
     rank: int
     """Dimensions of a vector's place, without device coordinates."""
-    conditional: bool
-    """Whether the op is in a block that may not be run."""
+    blocks: frozenset[Hashable]
+    """The blocks around the op that may not be run."""
 
 
 def promises_kept(engine: Engine, op: Op, key: Hashable, promises: Sequence[str], starts: Any) -> bool:
@@ -52,15 +58,20 @@ def promises_kept(engine: Engine, op: Op, key: Hashable, promises: Sequence[str]
     if not made or (math.prod(shape) <= 1 and not engine.is_original):
         return True
     components = _components(engine, starts, dims, shape)
-    extents = [op.operands[0].tensor.shape[k] for k in sorted(components)]
-    mine = Promise(made, [components[k] for k in sorted(components)], extents, len(shape), engine.conditional)
+    order, operand = sorted(components), op.operands[0].tensor
+    if isinstance(dims, ScatterDims):
+        windows = window_extents(dims, operand, op.operands[-1].tensor)
+    else:
+        windows = op.attributes["slice_sizes"]
+    extents, windows = [operand.shape[k] for k in order], [windows[k] for k in order]
+    mine = Promise(made, [components[k] for k in order], extents, windows, len(shape), frozenset(engine.blocks))
     known: list[Promise] = engine.noted(("promises", key))
     if engine.is_original:
         known.append(mine)
         return True
     points = engine.builder.points(shape)
     # of a block that is not run nobody promises anything
-    told = [theirs for theirs in known if engine.conditional or not theirs.conditional]
+    told = [theirs for theirs in known if theirs.blocks <= mine.blocks]
     for name in made:
         if _seen(engine, mine, points, name):
             continue
@@ -102,7 +113,12 @@ def _seen(engine: Engine, mine: Promise, points: Any, name: str) -> bool:
     if not store.set_equal(store.domain(vectors), points) or not store.single_valued(vectors):
         return False
     count = points.arity - mine.rank
-    return _rises(engine, vectors, count) if name == SORTED else store.injective(_by_device(engine, vectors, count))
+    if name == SORTED:
+        return _rises(engine, vectors, count)
+    whole = _by_device(engine, vectors, count)
+    reach = store.rel(_near(count, mine.windows))
+    met = store.compose(store.compose(whole, reach), store.reverse(whole))
+    return store.empty(store.minus(met, store.identity_on(points)))
 
 
 def _kept(engine: Engine, mine: Promise, theirs: Promise, points: Any, name: str) -> bool:
@@ -137,11 +153,13 @@ def _kept(engine: Engine, mine: Promise, theirs: Promise, points: Any, name: str
     functions = [_function(engine, links[k], count, extent) for k, extent in enumerate(theirs.extents)]
     if not all(map(store.single_valued, [owner, *functions])):
         return False
-    one_to_one = [store.injective(_by_device(engine, each, count)) for each in functions]
     if name != SORTED:
-        return all(one_to_one) and store.injective(_by_device(engine, source, count))
+        reaches = zip(functions, mine.windows, theirs.windows, strict=True)
+        apart = all(_keeps_apart(engine, each, count, own, other) for each, own, other in reaches)
+        return apart and store.injective(_by_device(engine, source, count))
     order = store.project_out(source, 0, devices)
-    return all(one_to_one[:-1]) and all(_rises(engine, each, count) for each in [order, *functions])
+    strict = all(store.injective(_by_device(engine, each, count)) for each in functions[:-1])
+    return strict and all(_rises(engine, each, count) for each in [order, *functions])
 
 
 def _known(engine: Engine, component: Component) -> Rel:
@@ -172,6 +190,20 @@ def _function(engine: Engine, link: Rel, count: int, extent: int) -> Rel:
     argument = store.project_out(every, count, rest)
     result = store.project_out(store.project_out(every, count + 1, rest), 0, count)
     return store.compose(store.reverse(argument), result)
+
+
+def _keeps_apart(engine: Engine, function: Rel, count: int, own: int, other: int) -> bool:
+    """Whether {(device, n) -> m} gives integers that are at least `own` apart for those at least `other` apart."""
+    store, whole = engine.store, _by_device(engine, function, count)
+    met = store.compose(store.compose(whole, store.rel(_near(count, [own]))), store.reverse(whole))
+    return store.empty(store.minus(met, store.rel(_near(count, [other]))))
+
+
+def _near(count: int, windows: Sequence[int]) -> str:
+    """{(device, x) -> (device, y)}: where windows that begin at x and at y meet."""
+    device, x, y = names("d", count), names("x", len(windows)), names("y", len(windows))
+    apart = [f"-{n} < {a} - {b} < {n}" for a, b, n in zip(x, y, windows, strict=True)]
+    return f"{{[{','.join([*device, *x])}] -> [{','.join([*device, *y])}] : {' and '.join(apart) or '1 = 1'}}}"
 
 
 def _by_device(engine: Engine, rel: Rel, count: int) -> Rel:

@@ -27,7 +27,7 @@ def index_reads(builder: Builder, dims: ScatterDims, starts: TensorType, updates
     return reads
 
 
-def _windows(dims: ScatterDims, operand: TensorType, updates: TensorType) -> list[int]:
+def window_extents(dims: ScatterDims, operand: TensorType, updates: TensorType) -> list[int]:
     """Extent of the window along each operand dimension; 1 where it is inserted or batching."""
     kept = [k for k in range(operand.rank) if k not in dims.inserted_window_dims + dims.input_batching_dims]
     extents = [1] * operand.rank
@@ -37,7 +37,7 @@ def _windows(dims: ScatterDims, operand: TensorType, updates: TensorType) -> lis
 
 
 def scatter_limits(dims: ScatterDims, operand: TensorType, updates: TensorType) -> list[int]:
-    extents = _windows(dims, operand, updates)
+    extents = window_extents(dims, operand, updates)
     return [operand.shape[k] - extents[k] for k in dims.scatter_dims_to_operand_dims]
 
 

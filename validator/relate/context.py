@@ -77,8 +77,8 @@ class Context:
     """By atom number: the elements and values (x…, t) that an assumption on the inputs rules out."""
     root_ranges: dict[int, tuple[int, int]] = field(default_factory=dict)
     """By atom number: what an unknown integer is known to lie in, at this place of the walk."""
-    in_body: bool = False
-    """Whether the body of a loop or a branch is walked, which may not run at all."""
+    blocks: tuple[Hashable, ...] = ()
+    """The branches and bodies of loops around this place of the walk, which may not run at all."""
     joints: dict[tuple[Hashable, ...], Any] = field(default_factory=dict)
     """What operands come to by their relations alone, whatever their atoms are: layers repeat these."""
     lemmas: dict[str, int] = field(default_factory=dict)
@@ -108,15 +108,15 @@ class Context:
         self.lemmas[lemma] = self.lemmas.get(lemma, 0) + 1
 
     @contextmanager
-    def bounded(self, ranges: Mapping[int, tuple[int, int]]) -> Iterator[None]:
-        """Unknown integers have these ranges inside the `with` block, a loop's body or a branch."""
-        before, outer = self.root_ranges, self.in_body
-        self.root_ranges, self.in_body = {**before, **ranges}, True
+    def bounded(self, ranges: Mapping[int, tuple[int, int]], block: Hashable) -> Iterator[None]:
+        """Unknown integers have these ranges inside the `with` block, the body of a loop or a branch."""
+        before, outer = self.root_ranges, self.blocks
+        self.root_ranges, self.blocks = {**before, **ranges}, (*outer, block)
         self.expansions.clear()
         try:
             yield
         finally:
-            self.root_ranges, self.in_body = before, outer
+            self.root_ranges, self.blocks = before, outer
             self.expansions.clear()
 
     def define(

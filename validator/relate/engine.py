@@ -143,8 +143,8 @@ class Prover(Engine):
         return self.context.root_ranges.get(atom.number, atom.dtype.integer_range)
 
     @property
-    def conditional(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.context.in_body
+    def blocks(self) -> tuple[Hashable, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.context.blocks
 
     @property
     def excluded(self) -> dict[Atom, Dom] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -192,9 +192,9 @@ class Prover(Engine):
         definition = self.context.definition_of(atom)
         return None if definition is None else (definition.monoid, definition.pieces)
 
-    def branch(self, op: Op, number: int) -> list[AnyVal]:
+    def branch(self, op: Op, number: int, block: Hashable) -> list[AnyVal]:
         # what a branch computes is not computed for all inputs, returned or not
-        with self.context.bounded({}):
+        with self.context.bounded({}, block):
             self.walk.region(op.regions[number])
         return self.walk.results_of(op.regions[number])
 

@@ -75,7 +75,7 @@ class LeftOut:
             self._divisions.append((atom, indices))
         if name in CHOICES:
             self._uncertain += atom.operands[1:]
-        if self._context.in_body:
+        if self._context.blocks:
             self._uncertain.append(atom)
 
     def forgets(self, atom: Atom, parts: Iterable[Piece]) -> None:

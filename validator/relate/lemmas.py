@@ -218,7 +218,7 @@ LEMMAS = (
     Lemma(
         "kept promises",
         "index vectors are distinct, or sorted, if those of the original are that its user promised to be",
-        "each comes from one of these in the same order (distinct ones: none twice), in bounds by functions that rise",
+        "each comes from one of these in the same order (distinct: no windows meet), in bounds by rising functions",
         Theory.EXACT,
         "ops/promises_relation.py",
     ),

@@ -132,7 +132,7 @@ def _walked(
         if not initial[k].type.rank and len(shared[k]) == len(walk.mesh.sizes)
     }
     counters = _counter_ranges(walk, op, single, initial, condition)
-    with walk.context.bounded(counters):
+    with walk.context.bounded(counters, tuple(atoms)):
         body = _region(walk, op, 1, _in_body(walk, arguments, counters))
     inside = {is_inside(value) for value in (condition, *(body[k] for k in carried), *(initial[k] for k in carried))}
     if not isinstance(condition, Val) or any(not isinstance(body[k], Val) for k in carried) or len(inside) > 1:
@@ -401,7 +401,7 @@ def _check(
         return everywhere, Theory.EXACT, ""
     if alike is None:
         return everywhere, Theory.EXACT, UNEQUAL_TRIPS
-    with walk.context.bounded(counters):
+    with walk.context.bounded(counters, loop.atoms):
         body = _region(walk, op, 1, _in_body(walk, arguments, counters))
         failing: list[int] = []
         theories = [tested.theory, alike, *(initial[k].theory for k in carried)]

@@ -5,6 +5,7 @@ What an op takes in which order, and why equal sequences give equal results, sta
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,21 +29,23 @@ class OrderedTerm:
 
     atoms: tuple[Atom, ...]
     sequences: Sequences
-    unique: bool
-    """Whether the original promises that at most one element of each sequence is present."""
+    unique: frozenset[Hashable] | None
+    """The blocks around the op of which the original promises that at most one element of each sequence is present."""
 
 
 def relate_in_order(walk: Walk, order: Order) -> list[AnyVal]:
     """The results by the terms that are made of the same sequences, or by a new term."""
-    rest = order.sequences.domain
+    rest, blocks = order.sequences.domain, frozenset(walk.context.blocks)
     found: list[tuple[tuple[Atom, ...], Rel]] = []
     for term in walk.context.rows.get(order.key, ()):
+        # of a block that is not run nobody promises anything
+        unique = term.unique is not None and term.unique <= blocks
         match = matching(
             walk,
             order.sequences,
             term.sequences,
             rest,
-            any_order=term.unique if order.any_order is None else order.any_order,
+            any_order=unique if order.any_order is None else order.any_order,
             any_count=order.any_count,
             in_place=order.in_place,
         )
@@ -79,6 +82,7 @@ def _fresh(walk: Walk, order: Order, domain: Dom) -> tuple[tuple[Atom, ...], Rel
         atom = walk.context.atoms.fresh(AtomKind.ROWS, type_.dtype, arity, order.atoms, label=label, data=order.key)
         atoms.append(atom)
         walk.note_fresh(atom)
-    term = OrderedTerm(tuple(atoms), made, order.unique and walk.is_original)
+    promised = frozenset(walk.context.blocks) if order.unique and walk.is_original else None
+    term = OrderedTerm(tuple(atoms), made, promised)
     walk.context.rows.setdefault(order.key, []).append(term)
     return term.atoms, choose
