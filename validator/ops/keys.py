@@ -54,7 +54,7 @@ def region_key(region: Region, ignored: Collection[str]) -> Hashable | None:
             continue
         stack.pop()
         wanted = [name for name in op.attributes if name not in ignored]
-        attributes = tuple(item for item in frozen_attributes(op.attributes, wanted) if not _implied(op.name, item))
+        attributes = tuple(item for item in frozen_attributes(op.attributes, wanted) if not implied(op.name, item))
         operands = tuple(numbering[operand.number] for operand in op.operands)
         for position, result in enumerate(op.results):
             part = (op.name, operands, position, tuple(r.type for r in op.results), attributes)
@@ -66,7 +66,7 @@ def region_key(region: Region, ignored: Collection[str]) -> Hashable | None:
     return tuple(parts)
 
 
-def _implied(name: str, item: tuple[str, Hashable]) -> bool:
+def implied(name: str, item: tuple[str, Hashable]) -> bool:
     """A comparison's type says nothing beyond the operands' type, unless it asks for the total order."""
     return name == "stablehlo.compare" and item[0] == "compare_type" and str(item[1]).upper() != "TOTALORDER"
 

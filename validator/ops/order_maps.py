@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..read.ir import Op, TensorType
 from ..relation.build import Builder, names
 from .annotations import ANNOTATIONS
-from .keys import frozen_attributes, region_key
+from .keys import frozen_attributes
 
 if TYPE_CHECKING:
     from ..relation.objects import Dom, Rel
@@ -55,20 +55,15 @@ def _whole(builder: Builder, type_: TensorType) -> Rel:
     return builder.moved(type_.shape, names("i", type_.rank))
 
 
-def sort_rows(builder: Builder, op: Op) -> Rows | str:
-    """Each line along the dimension is a row; an unstable sort is the same function of equal rows."""
-    key = region_key(op.regions[0], ANNOTATIONS)
-    if key is None:
-        return f"comparator of '{op.name}' that reads outer values"
+def sort_lines(builder: Builder, op: Op) -> tuple[tuple[int, ...], Rel, Rel]:
+    """(batch, {[d, batch, place] -> [d, x]}, and back): each line along the dimension is a row."""
     shape = op.operands[0].tensor.shape
-    axis, stable = int(op.attributes["dimension"]) % len(shape), bool(op.attributes.get("is_stable", False))
+    axis = int(op.attributes["dimension"]) % len(shape)
     batch = tuple(n for k, n in enumerate(shape) if k != axis)
     outputs = names("i", len(shape) - 1)
     outputs.insert(axis, f"i{len(shape) - 1}")
     line = builder.moved([*batch, shape[axis]], outputs)
-    back = builder.moved(shape, [*(f"i{k}" for k in range(len(shape)) if k != axis), f"i{axis}"])
-    operands = tuple((number, line, 1) for number in range(len(op.operands)))
-    return Rows((op.name, key, stable), operands, batch, (back,) * len(op.results))
+    return batch, line, builder.moved(shape, [*(f"i{k}" for k in range(len(shape)) if k != axis), f"i{axis}"])
 
 
 def trailing_rows(builder: Builder, op: Op, row_rank: int) -> Rows:
@@ -101,7 +96,6 @@ def one_row(builder: Builder, op: Op) -> Rows | str:
 
 
 ROWS: Mapping[str, Callable[[Builder, Op], Rows | str]] = {
-    "stablehlo.sort": sort_rows,
     "chlo.top_k": top_k_rows,
     "mhlo.topk": top_k_rows,
     "stablehlo.cholesky": lambda builder, op: trailing_rows(builder, op, 2),

@@ -181,6 +181,13 @@ LEMMAS = (
         "relate/rows.py",
     ),
     Lemma(
+        "ties by place",
+        "a sort by L, and by a number where L does not tell two elements apart, is the stable sort by L",
+        "the numbers are known integers that grow along every row",
+        Theory.EXACT,
+        "ops/order_relation.py",
+    ),
+    Lemma(
         "ordered reduction",
         "reductions of equal sequences, start values left out, are equal",
         "the region is associative and its start value idempotent and neutral, shown by running every case",
