@@ -112,7 +112,7 @@ class Arithmetic(abc.ABC):
         return self.convert(wrap(np.matmul(left, right), kept), kept, out)
 
     def sort_keys(self, x: np.ndarray, dtype: DType) -> np.ndarray:
-        """Numbers that numpy compares as this arithmetic compares the elements; NaN stays NaN or the greatest."""
+        """Numbers that numpy compares as this arithmetic orders the elements, floats by their total order."""
         return self.float_sort_keys(x, dtype) if dtype.is_float else x
 
     @abc.abstractmethod
@@ -225,7 +225,7 @@ class _FloatArithmetic(Arithmetic):
         return self._done(np.matmul(self._compute(x, dtype), self._compute(y, dtype)), dtype)
 
     def float_sort_keys(self, x: np.ndarray, dtype: DType) -> np.ndarray:
-        return self._compute(x, dtype)
+        return floats.total_order_keys(self._compute(x, dtype))
 
     def reduce_precision(self, x: np.ndarray, dtype: DType, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
         if not self._narrowing:

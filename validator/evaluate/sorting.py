@@ -82,7 +82,7 @@ def _ties(machine: Machine, comparator: Region, rows: list[np.ndarray]) -> bool:
 def top_k_rows(
     arithmetic: Arithmetic, x: np.ndarray, dtype: DType, k: int, *, last_first: bool = False
 ) -> tuple[list[np.ndarray], bool]:
-    """The greatest `k` elements of the last axis, greatest first and NaN before all, and their int32 places.
+    """The greatest `k` elements of the last axis, greatest first in the total order, and their int32 places.
 
     Of equal elements the one at the lower place comes first, or at the higher place if `last_first` is set. The second
     result tells whether that mattered.

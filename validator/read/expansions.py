@@ -11,12 +11,13 @@ from collections.abc import Hashable
 from .. import compat
 from ..compat import ir
 from .fourier import one_by_one
+from .greatest import sorted_and_cut
 
-_KEPT = frozenset({"chlo.erf", "chlo.mulhi", "chlo.square", "chlo.top_k"})
+_KEPT = frozenset({"chlo.erf", "chlo.mulhi", "chlo.square"})
 """What HLO has an operation for, or a rule relates."""
 
-WRITTEN_OUT = frozenset({"stablehlo.fft"})
-"""Operations that may be several of their own kind."""
+WRITTEN_OUT = frozenset({"chlo.top_k", "mhlo.topk", "stablehlo.fft"})
+"""Operations that may be others that are written here."""
 
 
 class Expansions:
@@ -57,9 +58,7 @@ class Expansions:
         return block
 
     def _written_out(self, op: ir.Operation) -> ir.Block | None:
-        kind = str(op.attributes["fft_type"]).rstrip(">").rpartition(" ")[2]
-        lengths = list(ir.DenseI64ArrayAttr(op.attributes["fft_length"]))
-        text = one_by_one(kind, lengths, str(op.operands[0].type), str(op.results[0].type))
+        text = _transforms(op) if op.name == "stablehlo.fft" else _greatest(op)
         if text is None:
             return None
         module = compat.parse_module(text, op.context)
@@ -67,6 +66,22 @@ class Expansions:
         (function,) = [view.operation for view in module.body]
         (block,) = function.regions[0].blocks
         return block
+
+
+def _transforms(op: ir.Operation) -> str | None:
+    kind = str(op.attributes["fft_type"]).rstrip(">").rpartition(" ")[2]
+    lengths = list(ir.DenseI64ArrayAttr(op.attributes["fft_length"]))
+    return one_by_one(kind, lengths, str(op.operands[0].type), str(op.results[0].type))
+
+
+def _greatest(op: ir.Operation) -> str | None:
+    """A selection of the greatest elements, of which equal ones keep their order; None of any other."""
+    told = {name: str(op.attributes[name]) for name in op.attributes}
+    if "false" in (told.get("largest"), told.get("is_stable")):
+        return None
+    operand, places = (ir.RankedTensorType(value.type) for value in (op.operands[0], op.results[1]))
+    element, k = str(operand.element_type), ir.RankedTensorType(op.results[0].type).shape[-1]
+    return sorted_and_cut(operand.shape, k, element, str(places.element_type), is_float="f" in element)
 
 
 def _alone(op: ir.Operation) -> ir.Module:
