@@ -13,6 +13,7 @@ from functools import reduce
 
 from ..ops.monoid import Monoid
 from ..ops.record import Theory, strongest
+from ..ops.sums import product_of_elements
 from ..ops.values import Piece, Value, cancels, without_constant
 from ..relation.build import passing
 from ..relation.objects import Dom, Rel
@@ -154,8 +155,8 @@ def _less(run: Calculus, side: Side, other: Side) -> Side:
 
 
 def _last(differing: Side) -> Term:
-    """The term defined last; guarded ones go by what they guard, since they are made as needed, in no order."""
-    return max((term for term, _ in differing), key=lambda term: unguarded(term)[0].number)
+    """The term defined last, products, which have no parts to sum, behind all; guarded ones go by what they guard."""
+    return max((each for each, _ in differing), key=lambda e: (e.kind is not Kind.PRODUCT, unguarded(e)[0].number))
 
 
 # definitions in place of terms --------------------------------------------------------------------------------------
@@ -190,15 +191,13 @@ def _replaced(run: Calculus, pieces: Iterable[Piece], term: Term, monoid: Monoid
 
 
 def _definition(run: Calculus, term: Term, piece: Piece, monoid: Monoid | None) -> tuple[Piece, ...]:
-    """What a term is the sum (or one) of; the read must stay where the definition has an element.
-
-    A function has one where all its operands have, a view where one of its parts has.
-    """
+    """What a term is the sum (or one) of, read where all operands of a function have an element, or a view's part."""
     rels, image = run.rels, run.rels.range(piece.rel)
     parts = term.parts
     if term.kind is not Kind.VIEW:
         reducer, parts = _as_sum(term)
-        if reducer is not monoid:
+        parts = parts if reducer is monoid else product_of_elements(run, monoid, term.key, term.dtype, parts)
+        if parts is None:
             raise Rejection(f"holds other elements: {term} has no counterpart")
         if term.kind is Kind.SUM:
             return parts

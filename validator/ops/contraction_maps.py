@@ -39,6 +39,10 @@ def dot_reads(builder: Builder, op: Op) -> PairReads:
     return [(builder.moved(shape, left), builder.moved(shape, right))]
 
 
+PLAIN: Hashable = ((), None)
+"""Of a product that says nothing of its precision and algorithm."""
+
+
 def flavour(op: Op) -> Hashable:
     """Precision and algorithm where they are not the default, which files also leave out."""
     precision = op.attributes.get("precision_config")

@@ -9,12 +9,13 @@ Lemma *contraction*: Σ over k of A[a(p,k)]·B[b(p,k)] is the sum of the product
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
-from ..read.ir import TensorType
+from ..read.ir import DType, TensorType
 from ..relation.build import constant, leading, names
 from ..relation.objects import Dom, Rel
+from .contraction_maps import PLAIN
 from .engine import Engine
 from .integers import index_function, whole_number
 from .monoid import Monoid
@@ -211,6 +212,22 @@ def contracted(
     theory = strongest([theory, lhs.theory, rhs.theory])
     result = engine.value(type_, engine.gathered(pieces), domain, Monoid.ADD, levels, theory)
     return engine.restricted(result, domain)
+
+
+def product_of_elements(
+    engine: Engine, monoid: Monoid | None, name: str, dtype: DType, operands: Sequence[Any]
+) -> tuple[Any] | None:
+    """Two elements that an op multiplies, as the one product that a contraction, which sums it, has of them.
+
+    The operands are as the op's indices read them. None for any other op, and in what is no addition.
+    """
+    if monoid is not Monoid.ADD or name != Monoid.MUL.value or not (dtype.is_integer or dtype.is_float):
+        return None
+    if dtype.is_positive or any(operand.atom.dtype is not dtype for operand in operands):
+        return None
+    first, second = sorted(operands, key=lambda piece: piece.atom.number)
+    product = engine.product(first.atom, second.atom, dtype, PLAIN)
+    return (Piece(product, engine.store.pair(first.rel, second.rel)),)
 
 
 def _through(engine: Engine, value: Any, read: Rel) -> list[Any]:

@@ -23,6 +23,7 @@ from .absorption import absorbed
 from .atoms import AtomKind
 from .context import Definition
 from .lift import doubled, find, lift
+from .multiplied import contracted, multiplied
 from .splitting import split
 from .unfolding import unfolded
 from .value import Piece, Val, strongest
@@ -83,7 +84,7 @@ def _resolved(walk: Walk, value: Val, own: bool, partly: bool) -> Val:
     value = absorbed(walk, value)
     done = _finish(walk, _chain(walk, value), recognised - given)
     if partly and not done.is_view:
-        for take_apart in (split, unfolded):
+        for take_apart in (split, unfolded, contracted, multiplied):
             apart = take_apart(walk, value)
             taken_apart = None if apart is None else resolve(walk, apart, own=own, partly=take_apart is split)
             if taken_apart is not None and taken_apart.is_view:

@@ -111,6 +111,13 @@ LEMMAS = (
         "ops/sums.py",
     ),
     Lemma(
+        "products of elements",
+        "Σ over x of y[a(x)] · z[b(x)] is the sum of the products of y and z over the pairs (a(x), b(x))",
+        "no pair is reached through two x; all of one type, of numbers that are no complex ones",
+        Theory.REASSOCIATED,
+        "relate/multiplied.py",
+    ),
+    Lemma(
         "completion",
         "v[p] = ⊕ e[R(p)] is y[m(p)], and what is left, for y[q] = ⊕ e[S(q)]",
         "m is single-valued; R(p) = S(m(p)), or R(p) contains S(m(p)) and what is left stays in the sum",
