@@ -6,7 +6,7 @@ so for one operation at a time, so that a program as JAX wrote it and the module
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from .. import compat
 from ..compat import ir
@@ -16,7 +16,18 @@ from .greatest import sorted_and_cut
 _KEPT = frozenset({"chlo.erf", "chlo.mulhi", "chlo.square"})
 """What HLO has an operation for, or a rule relates."""
 
-WRITTEN_OUT = frozenset({"chlo.top_k", "mhlo.topk", "stablehlo.fft"})
+_CONTRACTIONS = frozenset({"stablehlo.dot", "stablehlo.dot_general"})
+_SMALL = ("i1", "i4", "ui4", "i8", "ui8")
+_HELD = {
+    "bf16": _SMALL,
+    "f16": _SMALL,
+    "f32": (*_SMALL, "i16", "ui16", "bf16", "f16"),
+    "f64": (*_SMALL, "i16", "ui16", "i32", "ui32", "bf16", "f16", "f32"),
+    "i32": (*_SMALL, "i16", "ui16"),
+}
+"""By element type: types all of whose values it has. XLA converts no operand of a contraction where that is so."""
+
+WRITTEN_OUT = frozenset({"chlo.top_k", "mhlo.topk", "stablehlo.dot", "stablehlo.dot_general", "stablehlo.fft"})
 """Operations that may be others that are written here."""
 
 
@@ -58,6 +69,8 @@ class Expansions:
         return block
 
     def _written_out(self, op: ir.Operation) -> ir.Block | None:
+        if op.name in _CONTRACTIONS:
+            return self._of_one_type(op)
         text = _transforms(op) if op.name == "stablehlo.fft" else _greatest(op)
         if text is None:
             return None
@@ -66,6 +79,19 @@ class Expansions:
         (function,) = [view.operation for view in module.body]
         (block,) = function.regions[0].blocks
         return block
+
+
+    def _of_one_type(self, op: ir.Operation) -> ir.Block | None:
+        """A contraction of two types whose result has one of them that holds the other: this one is converted first."""
+        wanted = ir.RankedTensorType(op.results[0].type).element_type
+        given = [ir.RankedTensorType(value.type) for value in op.operands]
+        others = [str(type_.element_type) for type_ in given if type_.element_type != wanted]
+        if len(others) != 1 or others[0] not in _HELD.get(str(wanted), ()):
+            return None
+        with op.context, ir.Location.unknown():
+            module = _alone(op, [ir.RankedTensorType.get(type_.shape, wanted) for type_ in given])
+        self._modules.append(module)
+        return module.body.operations[0].regions[0].blocks[0]
 
 
 def _transforms(op: ir.Operation) -> str | None:
@@ -84,8 +110,8 @@ def _greatest(op: ir.Operation) -> str | None:
     return sorted_and_cut(operand.shape, k, element, str(places.element_type), is_float="f" in element)
 
 
-def _alone(op: ir.Operation) -> ir.Module:
-    """A module of one function that does nothing else than this operation."""
+def _alone(op: ir.Operation, converted: Sequence[ir.Type] = ()) -> ir.Module:
+    """A module of one function that does nothing else than this operation, on its operands `converted` to other types."""
     with op.context, ir.Location.unknown():
         inputs, outputs = [value.type for value in op.operands], [value.type for value in op.results]
         module = ir.Module.create()
@@ -98,7 +124,12 @@ def _alone(op: ir.Operation) -> ir.Module:
         block = function.regions[0].blocks.append(*inputs)
         with ir.InsertionPoint(block):
             given = {name: op.attributes[name] for name in op.attributes}
-            only = ir.Operation.create(op.name, results=outputs, operands=list(block.arguments), attributes=given)
+            operands: list[ir.Value] = list(block.arguments)
+            for number, type_ in enumerate(converted):
+                if type_ != inputs[number]:
+                    made = ir.Operation.create("stablehlo.convert", results=[type_], operands=[operands[number]])
+                    operands[number] = made.results[0]
+            only = ir.Operation.create(op.name, results=outputs, operands=operands, attributes=given)
             ir.Operation.create("func.return", operands=list(only.results))
         return module
 
