@@ -10,6 +10,7 @@ import pytest
 
 from shardproof.validator.evaluate.arithmetic import Native
 from shardproof.validator.evaluate.machine import Machine
+from shardproof.validator.evaluate.numbers import STORAGE
 from shardproof.validator.read import read_program
 
 UNARY = {
@@ -111,3 +112,52 @@ def test_fourier_transforms_of_several_dimensions_are_read_one_by_one(kind: str,
     assert len(ffts) == len(lengths)
     assert all(len(op.attributes["fft_length"]) == 1 for op in ffts)
     assert names
+
+
+@pytest.mark.parametrize("k", [1, 3, 6])
+@pytest.mark.parametrize("dtype", ["f32", "bf16", "i32", "ui8"])
+def test_the_greatest_are_sorted_out_in_the_total_order(dtype: str, k: int) -> None:
+    rows, cut, places = f"tensor<2x6x{dtype}>", f"tensor<2x{k}x{dtype}>", f"tensor<2x{k}xi32>"
+    text = f"""
+    module @m {{
+      func.func @main(%x: {rows}) -> ({cut}, {places}) {{
+        %v, %i = chlo.top_k(%x, k = {k}) : {rows} -> ({cut}, {places})
+        return %v, %i : {cut}, {places}
+      }}
+    }}"""
+    program = read_program(text)
+    assert "stablehlo.sort" in [op.name for op in program.body.ops]
+    given = np.array([[3, 1, 3, 0, 7, 1], [2, 2, 2, 2, 2, 2]], STORAGE[program.parameters[0].value.tensor.dtype])
+    order = np.argsort(-given.astype(np.float64), axis=1, kind="stable")
+    if "f" in dtype:
+        given[0], order[0] = [-0.0, 0.0, np.nan, -np.inf, 0.0, -np.nan], [2, 1, 4, 0, 3, 5]
+        given[0, 5] = np.copysign(given[0, 2], -1)
+    values, found = Machine(1, Native()).run(program, [given[None]])
+    assert found[0].tolist() == order[:, :k].tolist()
+    assert values[0].tobytes() == np.take_along_axis(given, order, 1)[:, :k].tobytes()
+
+
+def dot(left: str, right: str, result: str) -> str:
+    x, y, o = f"tensor<2x5x{left}>", f"tensor<5x3x{right}>", f"tensor<2x3x{result}>"
+    operation = f"stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : ({x}, {y}) -> {o}"
+    return module(operation, f"%x: {x}, %y: {y}", o)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "converted"),
+    [("i1", "f32", True), ("f32", "bf16", True), ("i8", "i32", True), ("i32", "f32", False), ("f32", "f32", False)],
+)
+def test_a_contraction_of_two_types_converts_the_narrower_one(left: str, right: str, converted: bool) -> None:
+    result = "f32" if "f32" in (left, right) else "i32"
+    program = read_program(dot(left, right, result))
+    assert [op.name for op in program.body.ops] == ["stablehlo.convert"] * converted + ["stablehlo.dot_general"]
+    draw = np.random.default_rng(0)
+    types = [parameter.value.tensor.dtype for parameter in program.parameters]
+    x, y = (draw.integers(0, 2, shape).astype(STORAGE[t]) for shape, t in zip(((2, 5), (5, 3)), types, strict=True))
+    (found,) = Machine(1, Native()).run(program, [x[None], y[None]])
+    assert np.array_equal(found[0], x.astype(np.float64) @ y.astype(np.float64))
+
+
+def test_a_contraction_into_a_third_type_is_one_operation() -> None:
+    assert [op.name for op in read_program(dot("bf16", "bf16", "f32")).body.ops] == ["stablehlo.dot_general"]
+    assert [op.name for op in read_program(dot("bf16", "f16", "f32")).body.ops] == ["stablehlo.dot_general"]

@@ -116,6 +116,17 @@ def _contraction() -> Example:
     return made([x, w], out, before, [mine, weights], out, local + all_reduce("out", "%sum", out), broken)
 
 
+def _products() -> Example:
+    """The devices multiply element by element and sum."""
+    dot = f"%out = stablehlo.dot_general %a0, %a1, contracting_dims = [0] x [0] : ({WHOLE}, {WHOLE}) -> {ONE}"
+
+    def after(op: str) -> str:
+        local = f"%z = stablehlo.{op} %a0, %a1 : {PART}\n" + total("sum", "%z", PART, ONE)
+        return local + all_reduce("out", "%sum", ONE)
+
+    return made([WHOLE, WHOLE], ONE, dot, [PART, PART], ONE, after("multiply"), after("add"))
+
+
 def _zero_product() -> Example:
     """Rows of the second factor that meet zeros of the first."""
     x, w, out = Tensor((4, 6), "f32"), Tensor((6, 5), "f32"), Tensor((4, 5), "f32")
@@ -283,6 +294,36 @@ def _sorting() -> Example:
         )
 
     return made([whole], whole, sort(whole, "LT"), [part], part, sort(part, "LT"), sort(part, "GT"))
+
+
+def _ties() -> Example:
+    """Rows by a boolean, in which many are alike: the devices break ties by numbers from 0 on, or the wrong way."""
+    keys, whole = Tensor((6, 5), "i1", ROWS), Tensor((6, 5), "f32", ROWS)
+    part_keys, part = Tensor((2, 5), "i1", ROWS), Tensor((2, 5), "f32", ROWS)
+    order = "%q = stablehlo.compare LT, %l, %r : (tensor<i1>, tensor<i1>) -> tensor<i1>\n"
+    before = (
+        f'%sorted:2 = "stablehlo.sort"(%a0, %a1) <{{dimension = 1 : i64, is_stable = true}}> ({{\n'
+        f"^bb0(%l: tensor<i1>, %r: tensor<i1>, %m: tensor<f32>, %s: tensor<f32>):\n{order}"
+        f"stablehlo.return %q : tensor<i1>\n}}) : ({keys}, {whole}) -> ({keys}, {whole})\n"
+        f"%out = stablehlo.negate %sorted#1 : {whole}"
+    )
+
+    def after(first: str, second: str) -> str:
+        numbers = "tensor<2x5xi32>"
+        return (
+            f"%n = stablehlo.iota dim = 1 : {numbers}\n"
+            '%sorted:3 = "stablehlo.sort"(%a0, %a1, %n) <{dimension = 1 : i64, is_stable = false}> ({\n'
+            "^bb0(%l: tensor<i1>, %r: tensor<i1>, %m: tensor<f32>, %s: tensor<f32>,\n"
+            "%i: tensor<i32>, %j: tensor<i32>):\n"
+            f"{order}%o = stablehlo.compare LT, %r, %l : (tensor<i1>, tensor<i1>) -> tensor<i1>\n"
+            "%e = stablehlo.compare EQ, %q, %o : (tensor<i1>, tensor<i1>) -> tensor<i1>\n"
+            f"%b = stablehlo.compare LT, {first}, {second} : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+            "%p = stablehlo.select %e, %b, %q : tensor<i1>, tensor<i1>\nstablehlo.return %p : tensor<i1>\n"
+            f"}}) : ({part_keys}, {part}, {numbers}) -> ({part_keys}, {part}, {numbers})\n"
+            f"%out = stablehlo.negate %sorted#1 : {part}"
+        )
+
+    return made([keys, whole], whole, before, [part_keys, part], part, after("%i", "%j"), after("%j", "%i"))
 
 
 def _ordered() -> Example:
@@ -494,6 +535,7 @@ EXAMPLES: dict[str, Example] = {
         count=2,
     ),
     "composition of sums": _sum(),
+    "products of elements": _products(),
     "completion": _sum(),
     "sum of sums": _sum_of_sums(),
     "absorption": _absorption(),
@@ -508,6 +550,7 @@ EXAMPLES: dict[str, Example] = {
     "guard": _guard(),
     "indices in bounds": _in_bounds(),
     "row congruence": _sorting(),
+    "ties by place": _ties(),
     "ordered reduction": _ordered(),
     "place of a place": _looked_up(),
     "equal windows": _windows(),

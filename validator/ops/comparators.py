@@ -157,4 +157,4 @@ def _result(expressions: _Expressions, op: Op, operands: list[str], position: in
         order = ""
     elif dtype in _BITS and not op.operands[0].tensor.rank:
         operands, order = [expressions.in_total_order(operand, dtype) for operand in operands], ""
-    return expressions.compared(op.attributes["comparison_direction"], *operands, order)
+    return expressions.compared(op.attributes["comparison_direction"], operands[0], operands[1], order)

@@ -54,7 +54,7 @@ def relate_sort(engine: Engine, op: Op, values: list[Any]) -> list[Any]:
 
 
 def _grows(engine: Engine, value: Any, line: Rel) -> bool:
-    """Whether a value is known integers that grow along every row; `line` leads from (d, batch, place) to its points."""
+    """Whether a value is known integers that grow along every row; `line` leads from (d, batch, place) to points."""
     store = engine.store
     if value.monoid is not None or not value.type.dtype.is_integer:
         return False

@@ -9,7 +9,7 @@ Lemma *contraction*: Σ over k of A[a(p,k)]·B[b(p,k)] is the sum of the product
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from ..read.ir import DType, TensorType

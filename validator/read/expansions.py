@@ -80,7 +80,6 @@ class Expansions:
         (block,) = function.regions[0].blocks
         return block
 
-
     def _of_one_type(self, op: ir.Operation) -> ir.Block | None:
         """A contraction of two types whose result has one of them that holds the other: this one is converted first."""
         wanted = ir.RankedTensorType(op.results[0].type).element_type
@@ -111,7 +110,7 @@ def _greatest(op: ir.Operation) -> str | None:
 
 
 def _alone(op: ir.Operation, converted: Sequence[ir.Type] = ()) -> ir.Module:
-    """A module of one function that does nothing else than this operation, on its operands `converted` to other types."""
+    """A module of one function that does nothing else than this operation, on operands `converted` to other types."""
     with op.context, ir.Location.unknown():
         inputs, outputs = [value.type for value in op.operands], [value.type for value in op.results]
         module = ir.Module.create()
