@@ -59,6 +59,7 @@ def _views(run: Calculus, left: Value, right: Value, guarded: bool) -> Theory:
             return theory
         term = _last(differing)
         reducer, _ = (None, ()) if term.kind is Kind.VIEW else _as_sum(term)
+        reducer = Monoid.ADD if reducer is Monoid.MUL and any(e.kind is Kind.PRODUCT for e, _ in differing) else reducer
         if guarded and reducer is not None:
             raise Rejection(f"holds other elements under its guards: {term} has no counterpart")
         if not guarded:

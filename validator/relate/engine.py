@@ -23,6 +23,7 @@ from .added import added_up
 from .atoms import Atom, AtomKind
 from .lift import lift
 from .loops import relate_loop
+from .multiplied import read_as_product
 from .ordered import made_in_order, relate_in_order
 from .rows import relate_rows
 from .value import AnyVal, Piece, Val
@@ -158,7 +159,8 @@ class Prover(Engine):
         parts = list(told)
         if operands is not None:
             found = lift(self.walk, function.key, operands, type_, commutative=function.commutative)
-            parts.append(added_up(self.walk, str(function.key[0]), found) or found)
+            found = added_up(self.walk, str(function.key[0]), found) or read_as_product(self.walk, found) or found
+            parts.append(found)
         whole, trace = reduce(self.beside, parts), self.walk.trace
         if trace is None or trace.ordinary(parts[-1]) is parts[-1]:
             return whole
