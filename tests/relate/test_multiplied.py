@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+import shardproof
 from shardproof.validator.evaluate.arithmetic import Native
 from shardproof.validator.evaluate.machine import Machine
 from shardproof.validator.ops.record import Theory
@@ -91,3 +92,34 @@ def test_they_are_equal_as_the_evaluator_computes_them(dtype: str, zero: str) ->
             stored = [array.astype("float32" if dtype == "f32" else "int32") for array in given]
             results.append(Machine(1, Native()).run(program, stored)[0])
         assert np.array_equal(*results)
+
+
+def outer(how: str) -> str:
+    """x[i, j] · y[j] with nothing summed, of which a function is taken."""
+    x, y, o = "tensor<4x6xf32>", "tensor<6xf32>", "tensor<6x4xf32>"
+    dot = f"%z = stablehlo.dot_general %x, %y, batching_dims = [1] x [0], contracting_dims = [] x [] : ({x}, {y}) -> {o}"
+    spread = f"""%v = stablehlo.transpose %x, dims = [1, 0] : ({x}) -> {o}
+      %w = stablehlo.broadcast_in_dim %y, dims = [0] : ({y}) -> {o} %z = stablehlo.{how} %v, %w : {o}"""
+    body = f"{dot if how == 'dot_general' else spread} %o = stablehlo.tanh %z : {o} return %o : {o}"
+    return module(arguments("f32"), "6x4xf32", body)
+
+
+def test_a_contraction_over_nothing_is_a_multiplication() -> None:
+    assert theory_of(outer("dot_general"), outer("multiply")) is Theory.REASSOCIATED
+    assert theory_of(outer("dot_general"), outer("add")) is None
+    assert theory_of(outer("dot_general"), outer("divide")) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (contracted("f32"), summed("f32", "0.0")),
+        (summed("f32", "0.0"), contracted("f32")),
+        (contracted("i32"), summed("i32", "0")),
+        (outer("dot_general"), outer("multiply")),
+    ],
+)
+def test_certificates_tell_it(before: str, after: str) -> None:
+    report = shardproof.validate_modules(before.encode(), after.encode(), certificate=True)
+    assert report.verdict is shardproof.Verdict.PROVED
+    assert report.certificate is not None
