@@ -132,6 +132,26 @@ def test_what_is_lost_where_numbers_underflow_is_no_difference():
     assert search(whole(signature, before), parts(signature, wrong)) is not None
 
 
+def test_what_a_rounded_constant_leaves_of_a_zero_is_no_difference():
+    """cos(k π/2) is 0 for odd k, and −4·10⁻⁸ where π is rounded."""
+    signature, t = "(%x: tensor<4xf32>) -> tensor<4xf32>", "tensor<4xf32>"
+    end = f"%o = stablehlo.multiply %x, %c : {t}\nreturn %o : {t}"
+    table = f"%c = stablehlo.constant dense<[1.0, 0.0, -1.0, 0.0]> : {t}\n"
+
+    def computed(quarter: float, function: str = "cosine") -> Program:
+        angles = (
+            f"%k = stablehlo.iota dim = 0 : {t}\n%q = stablehlo.constant dense<{quarter}> : {t}\n"
+            f"%a = stablehlo.multiply %k, %q : {t}\n%c = stablehlo.{function} %a : {t}\n"
+        )
+        return parts(signature, angles + end)
+
+    assert search(whole(signature, table + end), computed(1.57079637)) is None
+    assert search(whole(signature, table + end), computed(1.5708)) is not None
+    assert search(whole(signature, table + end), computed(1.57079637, "sine")) is not None
+    # a number that is no rounded one is what it is
+    assert search(whole(signature, table + end), computed(1.5)) is not None
+
+
 def test_a_discontinuity_that_rounding_crosses_is_no_difference():
     """floor(log(exp(x))) of a whole number may come out one less; the exact arithmetic knows no such law."""
     signature = "(%x: tensor<64xf32>) -> tensor<64xf32>"

@@ -97,7 +97,8 @@ def test_they_are_equal_as_the_evaluator_computes_them(dtype: str, zero: str) ->
 def outer(how: str) -> str:
     """x[i, j] · y[j] with nothing summed, of which a function is taken."""
     x, y, o = "tensor<4x6xf32>", "tensor<6xf32>", "tensor<6x4xf32>"
-    dot = f"%z = stablehlo.dot_general %x, %y, batching_dims = [1] x [0], contracting_dims = [] x [] : ({x}, {y}) -> {o}"
+    dims = "batching_dims = [1] x [0], contracting_dims = [] x []"
+    dot = f"%z = stablehlo.dot_general %x, %y, {dims} : ({x}, {y}) -> {o}"
     spread = f"""%v = stablehlo.transpose %x, dims = [1, 0] : ({x}) -> {o}
       %w = stablehlo.broadcast_in_dim %y, dims = [0] : ({y}) -> {o} %z = stablehlo.{how} %v, %w : {o}"""
     body = f"{dot if how == 'dot_general' else spread} %o = stablehlo.tanh %z : {o} return %o : {o}"

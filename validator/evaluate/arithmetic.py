@@ -91,6 +91,10 @@ class Arithmetic(abc.ABC):
             bits = self.float_bits(x, source)
         return self.load(from_bits(regroup_bits(bits, source, target), target), target)
 
+    def constant(self, array: np.ndarray, dtype: DType) -> np.ndarray:
+        """The elements of a constant as this arithmetic has them."""
+        return self.load(array, dtype)
+
     def reduce(self, name: str, x: np.ndarray, axis: int, dtype: DType) -> np.ndarray:
         """Combine one axis, which must not be empty, with a commutative binary operation."""
         if dtype.is_float or dtype.is_complex:
@@ -248,10 +252,33 @@ class Wide(_FloatArithmetic):
     """All floats in float64 and complex numbers in complex128.
 
     Conversions to narrower floats and `reduce_precision` keep the value unless `narrowing` is set, so that programs
-    which differ only in where they round agree up to float64 rounding.
+    which differ only in where they round agree up to float64 rounding. With `moved`, a constant that seems to be a
+    rounded number is another number that is rounded to it, or nearly so.
     """
 
     name = "wide"
 
-    def __init__(self, *, narrowing: bool = False) -> None:
+    def __init__(self, *, narrowing: bool = False, moved: np.random.Generator | None = None) -> None:
         super().__init__(wide=True, narrowing=narrowing)
+        self._moved = moved
+
+    def constant(self, array: np.ndarray, dtype: DType) -> np.ndarray:
+        loaded = self.load(array, dtype)
+        if self._moved is None or not seems_rounded(array, dtype).any():
+            return loaded
+        ulp = float(np.finfo(STORAGE[dtype]).eps)
+        moved = loaded * (1 + ulp / 2 * self._moved.choice([-1.0, 1.0], loaded.shape))
+        return np.where(seems_rounded(array, dtype), moved, loaded)
+
+
+def seems_rounded(array: np.ndarray, dtype: DType) -> np.ndarray:
+    """Which elements of a constant are likely to be rounded: no whole numbers, and none of few digits.
+
+    Of types narrower than float32 none is told: where they round, they round more than what is looked for.
+    """
+    if not dtype.is_float or dtype.bits < 32:
+        return np.zeros(array.shape, np.bool_)
+    scale = 2.0 ** (np.finfo(STORAGE[dtype]).nmant // 2)
+    with np.errstate(invalid="ignore"):
+        fraction = np.frexp(array.astype(np.float64))[0] * scale
+        return np.isfinite(array) & (array != np.rint(array)) & (fraction != np.rint(fraction))

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..read.dependencies import has_loops
 from ..read.ir import Program
-from .arithmetic import Arithmetic, Native, Wide
+from .arithmetic import Arithmetic, Native, Wide, seems_rounded
 from .errors import OutOfTime, UnsupportedInExact
 from .exact import Exact
 from .field import special
@@ -167,8 +167,8 @@ class Search:
             for k, level in enumerate(noise):
                 difference = _distance(outcome.expected[k], outcome.actual[k], level.dtype)
                 candidates[k] &= ~np.isfinite(difference) | (difference > _NOISE_FACTOR * level)
-        if any(mask.any() for mask in candidates):
-            for k, level in enumerate(self._rounding(inputs, outcome, seed, deadline)):
+        for levels_of in (self._rounding, self._rounded_constants):
+            for k, level in enumerate(levels_of(inputs, outcome, seed, deadline) if _any(candidates) else ()):
                 difference = _distance(outcome.expected[k], outcome.actual[k], level.dtype)
                 candidates[k] &= ~np.isfinite(difference) | (difference > _ROUNDING_FACTOR * level)
         for number, mask in enumerate(candidates):
@@ -198,6 +198,26 @@ class Search:
             levels.append(level)
         return levels
 
+    def _rounded_constants(
+        self, inputs: Sequence[np.ndarray], outcome: _Outcome, seed: int, deadline: float | None
+    ) -> list[np.ndarray]:
+        """How far each element moves, in either program, when rounded constants move by half of their last digit.
+
+        A compiler that makes a Fourier transform a product with cosines has π rounded: what should be 0 then is not.
+        """
+        if not (has_rounded_constants(self.before) or has_rounded_constants(self.after)):
+            return []
+        moved = Wide(moved=np.random.default_rng([seed, 0xC057]))
+        other = self.run(inputs, moved, seed, deadline)
+        levels = []
+        for k, want in enumerate(outcome.expected):
+            level = np.zeros(want.shape, _difference_type(want))
+            for old, new in ((want, other.expected[k]), (outcome.actual[k], other.actual[k])):
+                change = _distance(new, old, level.dtype)
+                np.maximum(level, np.where(np.isfinite(change), change, 0), out=level)
+            levels.append(level)
+        return levels
+
     def _noise(
         self, inputs: Sequence[np.ndarray], outcome: _Outcome, seed: int, deadline: float | None
     ) -> list[np.ndarray]:
@@ -215,6 +235,10 @@ class Search:
                     change = _distance(new, old, level.dtype)
                     np.maximum(level, np.where(np.isfinite(change), change, 0), out=level)
         return levels
+
+
+def _any(masks: Sequence[np.ndarray]) -> bool:
+    return any(mask.any() for mask in masks)
 
 
 def _distance(left: np.ndarray, right: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -248,6 +272,19 @@ def _apart(want: np.ndarray, got: np.ndarray, defined: np.ndarray, unbounded: np
     greatest = np.max(np.where(defined, size, 0), initial=0.0)
     same = (want == got) | (np.isnan(want) & np.isnan(got))
     return np.where(finite, np.abs(left - right) > _RELATIVE * np.maximum(size, 1e-3 * greatest), unbounded & ~same)
+
+
+def has_rounded_constants(program: Program) -> bool:
+    """Whether a program has a float constant that is likely to be a rounded number."""
+    regions = [program.body]
+    while regions:
+        for op in regions.pop().ops:
+            regions += op.regions
+            if op.name == "stablehlo.constant":
+                dtype = op.results[0].tensor.dtype
+                if seems_rounded(np.asarray(op.attributes["value"]), dtype).any():
+                    return True
+    return False
 
 
 def search_counterexample(

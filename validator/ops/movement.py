@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def evaluate_constant(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     tensor = op.results[0].tensor
-    value = machine.arithmetic.load(np.asarray(op.attributes["value"]), tensor.dtype)
+    value = machine.arithmetic.constant(np.asarray(op.attributes["value"]), tensor.dtype)
     return [np.broadcast_to(value, (machine.lanes, *tensor.shape))]
 
 
