@@ -140,3 +140,19 @@ def test_random_groupings_on_devices(element: str, op: str, seed: int) -> None:
     wrong = written(rows // devices, {lost: rng.choice([name for name in ("%a0", "%r", "%c", "%s") if name != lost])})
     assert not proved(before, wrong)
     assert differs(before, wrong, rounds=6)
+
+
+def scalar(body: str) -> str:
+    return module([("x", "f32", "")], "f32", f"{body} return %o : tensor<f32>")
+
+
+def by(op: str, constant: float) -> str:
+    return scalar(f"%c = stablehlo.constant dense<{constant}> : tensor<f32> %o = stablehlo.{op} %x, %c : tensor<f32>")
+
+
+def test_terms_without_indices_are_asked_about() -> None:
+    """A mean over everything, say, which is divided by a number or multiplied by its reciprocal."""
+    assert theory_of(by("divide", 8.0), by("multiply", 0.125)) is Theory.EXACT
+    assert theory_of(by("divide", 8.0), by("multiply", 0.25)) is None
+    assert theory_of(by("divide", 3.0), by("multiply", 0.333333343)) is None
+    assert theory_of(by("divide", 3.0), by("multiply", 0.333333343), Theory.REAL) is Theory.REAL

@@ -214,7 +214,7 @@ class Bridge:
 
     def _matches(self, walk: Walk, atom: Atom, other: Atom) -> list[Rel | None]:
         """Relations through which `other` might be `atom`; None where both have the same indices."""
-        if not atom.rels and not other.rels and _root(atom) is _root(other):
+        if not atom.rels and not other.rels and (_root(atom) is _root(other) or not (atom.arity or other.arity)):
             return [None]
         store, match = walk.store, None
         if atom.rels and other.rels:
