@@ -10,6 +10,7 @@ from shardproof import Verdict, validate_modules
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.ir import Program
 
+from . import modules as scalars
 from .pairs import Tensor, differs, program, proved
 
 FLOAT, INT = "tensor<4x6xf32>", "tensor<4x6xi32>"
@@ -142,17 +143,16 @@ def test_random_groupings_on_devices(element: str, op: str, seed: int) -> None:
     assert differs(before, wrong, rounds=6)
 
 
-def scalar(body: str) -> str:
-    return module([("x", "f32", "")], "f32", f"{body} return %o : tensor<f32>")
-
-
 def by(op: str, constant: float) -> str:
-    return scalar(f"%c = stablehlo.constant dense<{constant}> : tensor<f32> %o = stablehlo.{op} %x, %c : tensor<f32>")
+    """A number that is divided by another, or multiplied."""
+    body = f"%c = stablehlo.constant dense<{constant}> : tensor<f32> %o = stablehlo.{op} %x, %c : tensor<f32>"
+    return scalars.module([("x", "f32", "")], "f32", f"{body} return %o : tensor<f32>")
 
 
 def test_terms_without_indices_are_asked_about() -> None:
     """A mean over everything, say, which is divided by a number or multiplied by its reciprocal."""
-    assert theory_of(by("divide", 8.0), by("multiply", 0.125)) is Theory.EXACT
-    assert theory_of(by("divide", 8.0), by("multiply", 0.25)) is None
-    assert theory_of(by("divide", 3.0), by("multiply", 0.333333343)) is None
-    assert theory_of(by("divide", 3.0), by("multiply", 0.333333343), Theory.REAL) is Theory.REAL
+    assert scalars.theory_of(by("divide", 8.0), by("multiply", 0.125)) is Theory.EXACT
+    assert scalars.theory_of(by("divide", 8.0), by("multiply", 0.25)) is None
+    third = by("divide", 3.0), by("multiply", 0.333333343)
+    assert scalars.theory_of(*third) is None
+    assert scalars.theory_of(*third, Theory.REAL) is Theory.REAL
