@@ -34,7 +34,7 @@ class Instances:
                 values = [False, True]
             else:
                 low, high = dtype.integer_range
-                values = [value for value in (0, 1, 2, 3, -1, low, high) if low <= value <= high]
+                values = [value for value in (0, 1, 2, 3, 64, -1, low, high) if low <= value <= high]
             for value in values:
                 self.constants.intern(value, dtype)
         self.facts: dict[str, list[tuple[Any, ...]]] = {}

@@ -116,6 +116,7 @@ MACHINE: dict[str, Callable[..., Any]] = {
     "subtract": lambda x, y: x - y,
     "multiply": lambda x, y: x * y,
     "divide": lambda x, y: x / y if x.dtype.kind not in "iub" else int(x) // int(y),
+    "remainder": np.fmod,
     "maximum": _maximum,
     "minimum": _minimum,
     "negate": lambda x: -x,

@@ -455,6 +455,7 @@ _BITS: dict[str, Callable[..., Any]] = {
     "subtract": lambda _, x, y: x - y,
     "multiply": lambda _, x, y: x * y,
     "divide": lambda dtype, x, y: x / y if _signed(dtype) else z3.UDiv(x, y),
+    "remainder": lambda dtype, x, y: z3.SRem(x, y) if _signed(dtype) else z3.URem(x, y),
     "negate": lambda _, x: -x,
     "abs": _absolute,
     "maximum": _greatest,

@@ -285,6 +285,8 @@ class Constants:
         if not is_integer and value == 0:
             yield "neutral-loose", ("subtract" if negative_zero else "add", name, constant)
         if is_integer:
+            if dtype is not None and dtype.is_integer and value is not None and value > 0 and is_power_of_two(value):
+                yield "low-bits", (name, constant, self._intern(name, int(value) - 1))
             for op in _absorbing_for(dtype, number):
                 yield "absorbing", (op, name, constant)
 

@@ -141,6 +141,7 @@ GUARDS: dict[str, Guard] = {
     "nonzero":       Guard((_D, _C),             "c is finite and not zero"),
     "power-of-two":  Guard((_D, _C),             "c is plus or minus a power of two"),
     "reciprocal":    Guard((_D, _C, _C),         "c is a normal power of two up to sign, and so is its reciprocal k"),
+    "low-bits":      Guard((_D, _C, _C),         "c is a power of two, and k is c - 1"),
     "neutral":       Guard((_O, _D, _C),         "f(x, c) = x, bit for bit"),
     "neutral-loose": Guard((_O, _D, _C),         "f(x, c) = x, up to the sign of zero"),
     "absorbing":     Guard((_O, _D, _C),         "f(x, c) = c, bit for bit"),
