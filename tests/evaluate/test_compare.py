@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from shardproof.validator.evaluate.arithmetic import Wide
 from shardproof.validator.evaluate.compare import Counterexample, replay, search_counterexample
 from shardproof.validator.evaluate.errors import NoLayout, UnsupportedOp
+from shardproof.validator.evaluate.jittered import Jittered
 from shardproof.validator.evaluate.layouts import PerDeviceLayouts, ShardedLayouts, layouts_of
 from shardproof.validator.read import read_program
-from shardproof.validator.read.ir import Program, TensorType
+from shardproof.validator.read.ir import DType, Program, TensorType
 
 DEVICES = 4
 GROUPS = "replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>"
@@ -150,6 +153,55 @@ def test_what_a_rounded_constant_leaves_of_a_zero_is_no_difference():
     assert search(whole(signature, table + end), computed(1.57079637, "sine")) is not None
     # a number that is no rounded one is what it is
     assert search(whole(signature, table + end), computed(1.5)) is not None
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_digits_that_wide_arithmetic_loses_are_no_difference(dtype: str):
+    """(1 − cos e) / e² and 2 (sin e/2)² / e²: for e of 1e-9 the first one is 0 also in float64, whatever the input."""
+
+    def text(middle: str) -> str:
+        lines = [
+            "%small = stablehlo.constant dense<1.0e-9> : T",
+            "%one = stablehlo.constant dense<1.0> : T",
+            "%two = stablehlo.constant dense<2.0> : T",
+            "%e = stablehlo.multiply %x, %small : T",
+            middle,
+            "%f = stablehlo.multiply %e, %e : T\n%r = stablehlo.divide %q, %f : T\nreturn %r : T",
+        ]
+        return "\n".join(lines).replace(" T", f" tensor<4x{dtype}>")
+
+    cosine = "%c = stablehlo.cosine %e : T\n%q = stablehlo.subtract %one, %c : T"
+    sine = "%h = stablehlo.divide %e, %two : T\n%s = stablehlo.sine %h : T\n%t = stablehlo.multiply %s, %s : T\n"
+    once, twice = (sine + f"%q = stablehlo.multiply %{factor}, %t : T" for factor in ("one", "two"))
+    signature = f"(%x: tensor<4x{dtype}>) -> tensor<4x{dtype}>"
+    assert search(whole(signature, text(cosine)), parts(signature, text(twice))) is None
+    assert search(whole(signature, text(twice)), parts(signature, text(once))) is not None
+
+
+def test_what_is_computed_exactly_is_not_moved():
+    jittered, dtype = Jittered(0), DType.F64
+    rng = np.random.default_rng(3)
+    x, y, whole_numbers = rng.standard_normal(64), np.exp2(rng.integers(-9, 9, 64)), np.arange(64.0)
+    for name, first, second, exact in (
+        ("add", x, y, np.array([Fraction(a) + Fraction(b) == Fraction(a + b) for a, b in zip(x, y, strict=True)])),
+        ("multiply", x, y, np.full(64, True)),
+        ("divide", x, y, np.full(64, True)),
+        ("multiply", x, x, np.full(64, False)),
+        ("divide", y, x, np.full(64, False)),
+        ("multiply", whole_numbers, whole_numbers, np.full(64, True)),
+        ("maximum", x, y, np.full(64, True)),
+    ):
+        plain, moved = (each.float_binary(name, first, second, dtype) for each in (Wide(), jittered))
+        assert np.all(moved[exact] == plain[exact])
+        assert np.all((moved == plain) == exact)
+        assert np.allclose(moved, plain, rtol=1e-12)
+    assert jittered.float_reduce("add", whole_numbers, 0, dtype) == 2016
+    assert np.all(jittered.float_unary("sqrt", whole_numbers**2, dtype) == whole_numbers)
+    assert np.all(jittered.float_unary("cosine", x, dtype) != np.cos(x))
+    square = whole_numbers.reshape(8, 8)
+    assert np.all(jittered.float_matmul(square, square, dtype) == square @ square)
+    other = x.reshape(8, 8)
+    assert not np.any(jittered.float_matmul(other, other, dtype) == other @ other)
 
 
 def test_a_discontinuity_that_rounding_crosses_is_no_difference():

@@ -23,6 +23,7 @@ from .errors import OutOfTime, UnsupportedInExact
 from .exact import Exact
 from .field import special
 from .inputs import Profile, draw, extents
+from .jittered import Jittered
 from .layouts import Layouts, layouts_of
 from .machine import Machine
 from .minimise import minimised
@@ -221,16 +222,19 @@ class Search:
     def _noise(
         self, inputs: Sequence[np.ndarray], outcome: _Outcome, seed: int, deadline: float | None
     ) -> list[np.ndarray]:
-        """How far each element moves, in either program, when float inputs move by a hair.
+        """How far each element moves, in either program, when float inputs move by a hair, or each rounding does.
 
-        Rounding acts like a still smaller motion of the inputs, so a difference far above this is none of rounding's.
+        Rounding mostly acts like a still smaller motion of the inputs, so a difference far above this is none of its.
         """
         levels = [np.zeros(want.shape, _difference_type(want)) for want in outcome.expected]
         for trial in range(2):
             rng = np.random.default_rng([seed, 0x105E, trial])
             moved = [_perturbed(array, rng) for array in inputs]
-            other = self.run(moved, Wide(), seed, deadline)
-            for k, level in enumerate(levels):
+            others = [
+                self.run(moved, Wide(), seed, deadline),
+                self.run(inputs, Jittered(2 * seed + trial), seed, deadline),
+            ]
+            for other, (k, level) in itertools.product(others, enumerate(levels)):
                 for old, new in ((outcome.expected[k], other.expected[k]), (outcome.actual[k], other.actual[k])):
                     change = _distance(new, old, level.dtype)
                     np.maximum(level, np.where(np.isfinite(change), change, 0), out=level)
