@@ -2,7 +2,8 @@
 
 The zoo and the sweep are compiled ahead of time for a topology of TPUs: that takes `libtpu` (`pip install libtpu`), jax
 0.12, and no TPU, but nothing can be run. One JSON object a program is added to the file RESULTS; programs that it has
-already are left out. `--keep FOLDER` keeps the modules of each program that is not PROVED.
+already are left out. `--written` compares what JAX wrote, in place of what enters the partitioner, with what leaves it.
+`--keep FOLDER` keeps the modules of each program that is not PROVED.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 import jax
 
+from shardproof.validator.jax_stages import Stages
 from shardproof.validator.options import Options
 from shardproof.validator.read.program import read_program
 from shardproof.validator.validate import validate_programs
@@ -36,6 +38,9 @@ LIMIT = 60.0
 
 KEEP = "SHARDPROOF_TPU_KEEP"
 """The environment variable that tells children where modules are kept."""
+
+WRITTEN = "SHARDPROOF_TPU_WRITTEN"
+"""The environment variable that tells children to compare what JAX wrote."""
 
 _UNEVEN = ("3", "6", "2x3")
 """Meshes of the sweep that are no part of this topology."""
@@ -71,8 +76,12 @@ def judge(name: str) -> dict[str, Any]:
         return {"name": name, "verdict": "NOT_COMPILED", "message": str(error).splitlines()[0][:160]}
     if after is None:
         return {"name": name, "verdict": "NOT_PARTITIONED"}
+    original, implementation = read_program(before, name=name), read_program(after, name=name)
+    if os.environ.get(WRITTEN):
+        written = read_program(lowered, name=name)
+        original = Stages(name, written, original, implementation).specification()
     start = time.perf_counter()
-    report = validate_programs(read_program(before, name=name), read_program(after, name=name), Options())
+    report = validate_programs(original, implementation, Options())
     seconds = round(time.perf_counter() - start, 3)
     if os.environ.get(KEEP) and report.verdict.name != "PROVED":
         folder = Path(os.environ[KEEP]) / name.replace("/", "__")
@@ -111,6 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="only programs whose name contains one of these")
     parser.add_argument("--every", type=int, default=20, metavar="N", help="one in so many of the sweep (default 20)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N")
+    parser.add_argument("--written", action="store_true", help="compare what JAX wrote with what leaves it")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the modules of what is not PROVED")
     parser.add_argument("--summary", action="store_true", help="tell what the file says and run nothing")
     options = parser.parse_args(arguments)
@@ -121,6 +131,8 @@ def main(arguments: list[str] | None = None) -> int:
         except NoCompilerError as error:
             print(error, file=sys.stderr)
             return 2
+        if options.written:
+            os.environ[WRITTEN] = "yes"
         if options.keep is not None:
             os.environ[KEEP] = str(options.keep.resolve())
         done = {row["name"] for row in rows}

@@ -17,6 +17,7 @@ import numpy as np
 from ..read.attributes import Comparison
 from ..read.ir import DType, Op, Region, TensorType, Type
 from .annotations import ANNOTATIONS
+from .devices import DEVICE_NUMBERS
 from .keys import frozen_attributes, implied
 
 _SYMMETRIC = frozenset(f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
@@ -24,6 +25,9 @@ _SYMMETRIC_COMPARISONS = {("stablehlo.compare", "EQ"), ("stablehlo.compare", "NE
 _TURNED = {Comparison.GT: Comparison.LT, Comparison.GE: Comparison.LE}
 _BITS = {DType.BF16: DType.I16, DType.F16: DType.I16, DType.F32: DType.I32, DType.F64: DType.I64}
 """Types that have a sign, an exponent and a fraction, in this order, and integers as wide."""
+
+_NO_FUNCTIONS = frozenset({"stablehlo.custom_call", "stablehlo.rng", *DEVICE_NUMBERS})
+"""What is not the same for equal operands on all devices, or not known to be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,10 @@ class Comparator:
         return self.expressions.with_arguments(self.root, lambda k: 2 * places[k // 2] + k % 2)
 
     def by_number(self) -> tuple[Comparator, int] | None:
-        """(L, n) where this is L, but whether operand n is less where L does not tell two elements apart; else None."""
+        """(L, n) where this is L, but whether operand n is less where L does not tell two elements apart; else None.
+
+        No two elements come before each other by L.
+        """
         known = self.expressions.known
         top = known[self.root]
         if top.what[0] != "stablehlo.select":
@@ -128,10 +135,44 @@ class Comparator:
         numbers = [known[name].argument for name in known[less].operands]
         if known[less].what != ("stablehlo.compare", "LT", "") or numbers[0] is None or numbers[0] % 2:
             return None
-        other_way = self.expressions.with_arguments(order, lambda k: k ^ 1)
-        if numbers[1] != numbers[0] + 1 or alike != self.expressions.compared(Comparison.EQ, order, other_way):
+        alike_both_ways = self.expressions.compared(Comparison.EQ, order, self._other_way(order))
+        if numbers[1] != numbers[0] + 1 or alike != alike_both_ways or not self._is_strict(order):
             return None
         return Comparator(self.expressions, order), numbers[0] // 2
+
+    def _other_way(self, name: str) -> str:
+        return self.expressions.with_arguments(name, lambda k: k ^ 1)
+
+    def _is_strict(self, name: str) -> bool:
+        """Whether no two elements come before each other: x < y, where y is of the one what x is of the other, and
+        several such tests one after the other, as sorts by several keys have them."""
+        node = self.expressions.known[name]
+        match node.what[0]:
+            case "stablehlo.compare":
+                left, right = node.operands
+                return node.what[1] == "LT" and self._other_way(left) == right
+            case "stablehlo.select":
+                test, first, second = node.operands
+                return self._other_way(test) == test and self._is_strict(first) and self._is_strict(second)
+            case "stablehlo.or":
+                return any(self._comes_first(*way) for way in _both_ways(node.operands))
+            case "stablehlo.and":
+                return any(map(self._is_strict, node.operands))
+        return False
+
+    def _comes_first(self, first: str, rest: str) -> bool:
+        """Whether this is x < y, or else x = y and something strict."""
+        known = self.expressions.known
+        if known[rest].what[0] != "stablehlo.and" or not self._is_strict(first):
+            return False
+        if known[first].what != ("stablehlo.compare", "LT", ""):
+            return False
+        equal = self.expressions.compared(Comparison.EQ, *known[first].operands)
+        return any(test == equal and self._is_strict(more) for test, more in _both_ways(known[rest].operands))
+
+
+def _both_ways(pair: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    return pair, pair[::-1]
 
 
 def comparator_of(region: Region) -> Comparator | None:
@@ -140,7 +181,7 @@ def comparator_of(region: Region) -> Comparator | None:
     for number, argument in enumerate(region.arguments):
         made[argument.number] = expressions.argument(number, str(argument.type))
     for op in region.ops:
-        if op.regions or op.name == "stablehlo.custom_call" or any(v.number not in made for v in op.operands):
+        if op.regions or op.name in _NO_FUNCTIONS or any(value.number not in made for value in op.operands):
             continue
         operands = [made[value.number] for value in op.operands]
         for position, result in enumerate(op.results):
