@@ -93,15 +93,25 @@ def validate_programs(before: Program, after: Program, options: Options, course:
 def _decided(
     before: Program, after: Program, options: Options, relations: Relations, course: Course, in_bounds: bool
 ) -> Decided:
-    """What is proved with the before program's loops paired and, where that leaves something, with them repeated."""
+    """What is proved as the programs are and, where that leaves something, otherwise.
+
+    x + 0.0 may be taken for x, and the before program's loops, which are paired at first, may be repeated.
+    """
     attempt = partial(_attempted, before, after, options, relations, course, in_bounds)
-    found = attempt(repeats=False)
-    if len(found.proved) == len(before.results) or not has_loops(before):
-        return found
-    for decision in filter(None, (found.weaker, found.real)):
-        decision.release()
-    repeated = attempt(repeats=True)
-    return repeated if len(repeated.proved) > len(found.proved) else found
+    found = attempt()
+    ways: list[dict[str, bool]] = []
+    if found.weaker.adds_zeros and options.theory is not Theory.EXACT:
+        ways.append({"unsigned_zeros": True})
+    if has_loops(before):
+        ways.append({"repeats": True, "unsigned_zeros": bool(ways)})
+    for way in ways:
+        if len(found.proved) == len(before.results):
+            break
+        for decision in filter(None, (found.weaker, found.real)):
+            decision.release()
+        other = attempt(**way)
+        found = other if len(other.proved) > len(found.proved) else found
+    return found
 
 
 def _attempted(
@@ -111,14 +121,13 @@ def _attempted(
     relations: Relations,
     course: Course,
     in_bounds: bool,
-    *,
-    repeats: bool,
+    **way: bool,
 ) -> Decided:
     """What is proved in the theories that the options accept: over the reals, what the checker accepts besides.
 
     The laws of the reals lead some terms away from what the weaker theory finds: it is tried first.
     """
-    asked = partial(_asking(before, after, options, relations, course.deadline), repeats=repeats)
+    asked = partial(_asking(before, after, options, relations, course.deadline), **way)
     over_reals = options.theory is Theory.REAL
     theory = Theory.REASSOCIATED if over_reals else options.theory
     weaker = asked(accepted=theory, course=course.accepting(theory), traced=options.certificate)

@@ -20,6 +20,7 @@ from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .context import Candidate, Meeting
 from .value import Piece, Val, strongest
+from .zeros import without_zero
 
 if TYPE_CHECKING:
     from .walk import Walk
@@ -102,6 +103,11 @@ def _meeting(walk: Walk, atom: Atom) -> Meeting | None:
             other, match, theory = found
             walk.context.used("e-graph")
             return Meeting(((other, match),), theory)
+    if (other := without_zero(walk, atom)) is not None:
+        if walk.context.unsigned_zeros:
+            walk.context.used("e-graph")
+            return Meeting(((other, None),), Theory.REASSOCIATED)
+        walk.context.adds_zeros = True
     if reals is None or atom.kind not in (AtomKind.LIFT, AtomKind.NAMED):
         return None
     parts = reals.find(walk, atom)
