@@ -104,9 +104,9 @@ class Instances:
                 arity = arity_of(rule.patterns[0], name)
                 choices = MONOIDS if arity is None or name == "m" else SAMPLE_OPS[arity]
                 if any(clause[0] == "fold-unary" for clause in rule.guards):
-                    choices = ("negate", "not")
+                    choices = ("negate", "not", "sqrt")
                 elif any(clause[0] == "fold-binary" for clause in rule.guards):
-                    choices = ("add", "subtract", "multiply", "divide", "maximum", "and")
+                    choices = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "and")
                 env[name] = self.rng.choice(choices)
         bitwise = ops & BITWISE or {env.get(op) for op in ops} & BITWISE
         floats = ("real",) if self.theory is Theory.REAL else FLOATS

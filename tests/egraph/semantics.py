@@ -121,6 +121,7 @@ MACHINE: dict[str, Callable[..., Any]] = {
     "minimum": _minimum,
     "negate": lambda x: -x,
     "abs": _abs,
+    "sqrt": np.sqrt,
     "not": lambda x: ~x,
     "and": lambda x, y: x & y,
     "or": lambda x, y: x | y,

@@ -67,7 +67,7 @@ def check(
 def _check(certificate: Certificate, before: Program, after: Program, given: Given, in_bounds: bool) -> Accepted:
     rels: Any = Relations()
     terms = Terms()
-    run = partial(Run, rels, terms, {}, [], {}, Tables(certificate, rels, terms), {} if in_bounds else None)
+    run = partial(Run, rels, terms, {}, [], {}, {}, Tables(certificate, rels, terms), {} if in_bounds else None)
     head, programs = certificate.head, (digest(before), digest(after))
     mesh = mesh_for(before, after, given.shardings, device_vectors(given, after.num_devices))
     assumed = [*["indices-in-bounds"] * in_bounds, *["relations"] * bool(given.source)]

@@ -48,6 +48,7 @@ class Run(Calculus):
     loops: list[Loop | None]
     """The loops of the before program in the order in which they begin; None for one that is not followed yet."""
     notes: dict[Hashable, list[Any]]
+    arrays: dict[Term, np.ndarray]
     tables: Tables
     excluded: dict[Term, Dom] | None
     builder: Builder

@@ -56,7 +56,6 @@ class Terms:
 
     meanings: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """The attributes behind the keys of ops met so far."""
-    finite: set[Term] = field(default_factory=set)  # constant tensors met so far that hold real numbers
     _known: dict[Hashable, Term] = field(default_factory=dict)
 
     def make(

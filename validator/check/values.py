@@ -129,7 +129,6 @@ class Calculus(Engine):
         return Piece(term, constant(self.store, domain))
 
     def array(self, type_: TensorType, array: np.ndarray) -> Value:
-        digest = bytes_digest(array.shape, np.ascontiguousarray(array).tobytes())
-        term = self.terms.make(Kind.ARRAY, type_.dtype, type_.rank, digest)
-        self.terms.finite |= {term} if np.issubdtype(array.dtype, np.floating) and np.isfinite(array).all() else set()
+        term = self.terms.make(Kind.ARRAY, type_.dtype, type_.rank, bytes_digest(array.shape, array.tobytes()))
+        self.arrays[term] = array
         return Value(type_, (Piece(term, self.builder.local_identity(type_.shape)),), self.points(type_))

@@ -67,6 +67,8 @@ class Engine(ABC):
     blocks: tuple[Hashable, ...]
     """The branches and bodies of loops around this place, which may not be run: equal ones are run alike."""
     num_partitions: int
+    arrays: dict[Any, np.ndarray]
+    """What the constant tensors met so far hold, by their atoms."""
     expansions: dict[Any, Any]
     """What atoms were found to be as guarded integers, at this place of the program."""
     excluded: dict[Any, Dom] | None
@@ -171,7 +173,20 @@ class Engine(ABC):
 
     @abstractmethod
     def array(self, type_: TensorType, array: np.ndarray) -> Any:
-        """A constant tensor as a term of its own."""
+        """A constant tensor as a term of its own, which is put into `arrays`."""
+
+    def element(self, piece: Any) -> Any:
+        """A constant tensor that is read at one of its indices only as the number there.
+
+        Lemma *element of a constant*.
+        """
+        array = self.arrays.get(piece.atom)
+        index = None if array is None else self.store.constant_range(piece.rel)
+        if array is None or index is None or not all(0 <= i < n for i, n in zip(index, array.shape, strict=True)):
+            return piece
+        self.used("element of a constant")
+        number = self.constant_piece(array[index], piece.atom.dtype, self.store.domain(piece.rel))
+        return values.Piece(number.atom, number.rel, piece.coefficient)
 
     # integers that index --------------------------------------------------------------------------------------------
 

@@ -126,7 +126,7 @@ def read_through(engine: Engine, value: Any, rel: Rel, type_: TensorType) -> Any
     """out[p] = value[rel(p)] for a single-valued relation between points; valid for views and for sums."""
     store = engine.store
     pieces = tuple(
-        Piece(piece.atom, composed, piece.coefficient)
+        engine.element(Piece(piece.atom, composed, piece.coefficient))
         for piece in value.pieces
         if not store.empty(composed := store.compose(rel, piece.rel))
     )

@@ -68,6 +68,8 @@ class Context:
     """Definitions with the pieces that share atoms with them, in which they are not found: layers repeat these."""
     rows: dict[Hashable, list[Any]] = field(default_factory=dict)
     """Named row operations by op, attributes and operand atoms."""
+    arrays: dict[Atom, np.ndarray] = field(default_factory=dict)
+    """What the constant tensors of both programs hold."""
     expansions: dict[Atom, tuple[Piece, ...] | None] = field(default_factory=dict)
     layouts: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Rel]] = field(default_factory=dict)
     """By logical and local shape: the layouts that parameters and results have, as guesses for other values."""

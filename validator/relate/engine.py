@@ -110,11 +110,16 @@ class Prover(Engine):
         return found if found is None or not type_.dtype.is_float else Val(type_, found.pieces, found.domain)
 
     def array(self, type_: TensorType, array: np.ndarray) -> Val:
-        key = type_.shape, np.ascontiguousarray(array).tobytes()
+        key = type_.shape, array.tobytes()
         atom = self.context.atoms.make(AtomKind.CONSTANT, type_.dtype, type_.rank, key, label=f"constant {type_}")
+        self.arrays[atom] = array
         is_table = type_.dtype.is_integer or type_.dtype.is_bool
         known = array[None].astype(STORAGE[type_.dtype]) if is_table else None
         return Val(type_, (Piece(atom, self.builder.local_identity(type_.shape)),), self.points(type_), known=known)
+
+    @property
+    def arrays(self) -> dict[Atom, np.ndarray]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.context.arrays
 
     # integers that index --------------------------------------------------------------------------------------------
 

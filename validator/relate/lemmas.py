@@ -47,6 +47,13 @@ LEMMAS = (
         "relate/walk.py",
     ),
     Lemma(
+        "element of a constant",
+        "a constant tensor that is read at one of its indices only is the number there",
+        "none",
+        Theory.EXACT,
+        "ops/engine.py",
+    ),
+    Lemma(
         "neutral element",
         "max(x, −inf) = x, x · 1 = x, x / 1 = x, x − 0 = x and the like at the points where an operand is the constant",
         "a shift, an op that reorders exactly, or a product, quotient or difference of real numbers; the constant has "

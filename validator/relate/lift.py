@@ -18,6 +18,7 @@ from ..ops.values import gathered
 from ..read.ir import DType, TensorType
 from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
+from .computed import computed
 from .context import Candidate, Meeting
 from .value import Piece, Val, strongest
 from .zeros import without_zero
@@ -96,6 +97,9 @@ def met(walk: Walk, piece: Piece, theories: list[Theory]) -> list[Piece]:
 def _meeting(walk: Walk, atom: Atom) -> Meeting | None:
     """What a new term equals, and the theory that this needs."""
     bridge, reals = walk.context.bridge, walk.context.reals
+    if (number := computed(walk, atom)) is not None:
+        walk.context.used("e-graph")
+        return Meeting(((number.atom, number.rel),), Theory.EXACT)
     if bridge is not None and atom.kind is AtomKind.LIFT:
         if walk.is_original:
             bridge.note(atom)

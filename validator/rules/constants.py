@@ -9,7 +9,6 @@ the same one before and after it is converted to float32. Only infinities and Na
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -20,6 +19,7 @@ import numpy as np
 from ..ops.integers import exact_integers
 from ..ops.record import Theory
 from ..read.ir import DType
+from .folding import FOLDED, exactly, of_floats, of_integers, square_root
 
 REALS = "real"
 
@@ -58,8 +58,6 @@ _INFINITE = _ARITHMETIC_FLOATS | {DType.F8E3M4, DType.F8E4M3, DType.F8E5M2}
 
 MONOIDS = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
 IDEMPOTENT = ("maximum", "minimum", "and", "or")
-
-_BINARY = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv}
 
 
 def widens(narrow: DType, wide: DType) -> bool:
@@ -309,7 +307,9 @@ class Constants:
                 assert dtype is not None
                 return self._intern(name, _wrap(-number, dtype))
             return self._intern(name, -number)
-        return None
+        value = self.fraction(constant) if op == "sqrt" and (dtype is None or dtype in _ARITHMETIC_FLOATS) else None
+        root = None if not value else square_root(value)
+        return None if root is None else self.from_fraction(root, name)
 
     def fold_binary(self, op: str, name: str, first: int, second: int) -> int | None:
         """`op` of two constants in their own type; None where its value is not known for certain.
@@ -321,24 +321,22 @@ class Constants:
             return None
         one, other, dtype = self._numbers[first], self._numbers[second], self._dtypes[name]
         if dtype is None:
-            if isinstance(one, str) or isinstance(other, str) or (op == "divide" and other == 0) or op not in _BINARY:
+            if isinstance(one, str) or isinstance(other, str) or (op == "divide" and other == 0) or op not in FOLDED:
                 return None
-            return self._intern(name, _BINARY[op](one, other))
+            return self._intern(name, exactly(op, one, other))
         if dtype.is_bool or dtype.is_integer:
-            result = _fold_integers(op, one, other)
+            result = of_integers(op, one, other)
             if result is None:
                 return None
             return self._intern(name, bool(result) if dtype.is_bool else _wrap(result, dtype))
-        if dtype not in _ARITHMETIC_FLOATS or op not in _BINARY:
+        result = of_floats(op, one, other) if dtype in _ARITHMETIC_FLOATS else None
+        if result is None:
             return None
-        if op == "divide" and float(other) == 0:
-            return None  # the sign of zero would decide, which above theory exact may be another
-        with np.errstate(all="ignore"):
-            found = self._intern(name, _BINARY[op](one, other))
+        found = self._intern(name, result)
         left, right = self.fraction(first), self.fraction(second)
         if self.theory is Theory.EXACT or left is None or right is None:
             return found
-        return found if self.fraction(found) == _BINARY[op](left, right) else None
+        return found if self.fraction(found) == exactly(op, left, right) else None
 
     def fold_convert(self, source: str, target: str, constant: int) -> int | None:
         """A converted constant; None where the conversion is the implementation's choice."""
@@ -428,15 +426,6 @@ def _absorbing_for(dtype: DType | None, number: Number) -> Iterator[str]:
         yield "maximum"
     if number == low:
         yield "minimum"
-
-
-def _fold_integers(op: str, one: int, other: int) -> int | None:
-    if op in ("add", "subtract", "multiply") and not isinstance(one, bool):
-        return _BINARY[op](one, other)
-    if op in ("maximum", "minimum"):
-        return max(one, other) if op == "maximum" else min(one, other)
-    bitwise = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}.get(op)
-    return None if bitwise is None else bitwise(one, other)
 
 
 def is_power_of_two(value: Fraction) -> bool:

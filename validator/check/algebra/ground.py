@@ -121,6 +121,9 @@ class Ground:
         rels, points, parts, dtype = self.rels, self.rels.domain(rel), term.parts, self.constants.dtype_name(term.dtype)
         if term.kind in (Kind.NUMBER, Kind.SCALAR) and not term.dtype.is_complex:
             return self.node(dtype, points, "const", self.number(term))
+        integer = rels.constant_range(rel) if term.kind is Kind.INTEGER and not term.dtype.is_complex else None
+        if integer is not None:
+            return self.node(dtype, points, "const", self.constants.intern(integer[0], term.dtype))
         if term.kind is Kind.GUARD:
             raise Rejection(f"{term} may be absent")
         if term in self.opened and term.kind in (Kind.APPLY, Kind.VIEW, Kind.SUM) and parts and not is_guarded(parts):

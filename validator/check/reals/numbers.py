@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Any
 
+import numpy as np
+
 from ...ops.domains import ALLOWED_BY, LIMITED, limited
 from ...ops.elementwise import TOTAL_OVER_REALS
 from ...ops.monoid import Monoid
@@ -122,7 +124,7 @@ class Numbers:
             case Kind.CARRIED:
                 return bool(self._carried(term)) or not term.dtype.is_float
             case Kind.ARRAY:
-                return term in self.run.terms.finite or not term.dtype.is_float
+                return not term.dtype.is_float or bool(np.isfinite(self.run.arrays.get(term, math.nan)).all())
             case Kind.APPLY if is_guarded(term.parts) or (name == "stablehlo.bitcast_convert" and term.dtype.is_float):
                 return False  # bits may be those of any float
             case Kind.APPLY if not all(self.covers([read], indices) for read in self.reads_of(term)):
