@@ -516,6 +516,15 @@ EXAMPLES: dict[str, Example] = {
     "index arithmetic": _index_arithmetic(),
     "bounded integer": _bounded_integer(),
     "constant folding": _index_arithmetic(BITS),
+    "element of a constant": elementwise(
+        "%c = stablehlo.constant dense<0.3> : {0}\n%out = stablehlo.add %a0, %c : {0}",
+        "%t = stablehlo.constant dense<[0.7, 0.3, 0.5]> : tensor<3xf32>\n%s = stablehlo.slice %t [1:2] : (tensor<3xf32>) -> "
+        "tensor<1xf32>\n%c = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<1xf32>) -> {0}\n"
+        "%out = stablehlo.add %a0, %c : {0}",
+        "%t = stablehlo.constant dense<[0.7, 0.3, 0.5]> : tensor<3xf32>\n%s = stablehlo.slice %t [2:3] : (tensor<3xf32>) -> "
+        "tensor<1xf32>\n%c = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<1xf32>) -> {0}\n"
+        "%out = stablehlo.add %a0, %c : {0}",
+    ),
     "neutral element": elementwise(
         "%out = stablehlo.negate %a0 : {0}",
         "%c = stablehlo.constant dense<0xFF800000> : {0}\n%x = stablehlo.maximum %a0, %c : {0}\n"

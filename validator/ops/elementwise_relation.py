@@ -58,6 +58,8 @@ def _neutral(name: str, dtype: DType) -> tuple[int | float | None, ...]:
     if (second := _NEUTRAL_SECOND.get(name)) is not None:
         return () if second == 0 and dtype.is_positive else (None, second)
     monoid, _ = combination(name, dtype) or (None, ())
+    if monoid is Monoid.ADD and dtype.is_float and name in COMMUTATIVE:
+        return (-0.0, -0.0)
     exact = monoid is not None and (monoid is Monoid.MUL or monoid.reorders_exactly(dtype))
     return (monoid.neutral(dtype),) * 2 if exact and monoid is not None and name in COMMUTATIVE else ()
 
@@ -106,7 +108,7 @@ def _partly_known(engine: Engine, function: Function, values: Sequence[Any], dom
 def _around_constants(engine: Engine, function: Function, values: Sequence[Any], domain: Dom) -> list[Any]:
     """The other operand, where one is the neutral element.
 
-    Lemma *neutral element*: max(x, −inf) = x, x · 1 = x, x / 1 = x, x − 0 = x and the like, exact for reducers that
+    Lemma *neutral element*: max(x, −inf) = x, x · 1 = x, x / 1 = x, x − 0 = x, x + −0 = x and the like, exact for reducers that
     reorder exactly and for products, quotients and differences of real numbers.
     """
     if not function.neutral or any(value.monoid for value in values):

@@ -159,7 +159,7 @@ def without_constant(engine: Engine, piece: Any, constant: int | float | None) -
         return piece
     if same_number(engine.number_of(base), constant):
         return None
-    if engine.is_integer(base) and constant == constant // 1 and abs(constant) != math.inf:
+    if engine.is_integer(base) and constant == constant // 1 and abs(constant) != math.inf and not _is_minus(constant):
         hit = store.fix_range(piece.rel, 0, int(constant))
         if not store.empty(hit):
             rest = store.minus(piece.rel, hit)
@@ -169,7 +169,12 @@ def without_constant(engine: Engine, piece: Any, constant: int | float | None) -
 
 def same_number(number: object, constant: int | float) -> bool:
     """Whether a number is this one, the sign of zero included."""
-    return number == constant and not (isinstance(number, float) and number == 0 and math.copysign(1, number) < 0)
+    return number == constant and _is_minus(number) is _is_minus(constant)
+
+
+def _is_minus(number: object) -> bool:
+    """Whether this is −0.0."""
+    return isinstance(number, float) and number == 0 and math.copysign(1, number) < 0
 
 
 def piecewise(engine: Engine, parts: Sequence[tuple[Rel, Any]], type_: TensorType) -> Any:

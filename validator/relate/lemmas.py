@@ -55,8 +55,8 @@ LEMMAS = (
     ),
     Lemma(
         "neutral element",
-        "max(x, −inf) = x, x · 1 = x, x / 1 = x, x − 0 = x and the like at the points where an operand is the constant",
-        "a shift, an op that reorders exactly, or a product, quotient or difference of real numbers; the constant has "
+        "max(x, −inf) = x, x · 1 = x, x / 1 = x, x − 0 = x, x + −0 = x and the like where an operand is the constant",
+        "a shift, an op that reorders exactly, or arithmetic of two real numbers; the constant has "
         "the bits of the neutral element",
         Theory.EXACT,
         "ops/elementwise_relation.py",
