@@ -33,7 +33,7 @@ class Words:
 
     def __post_init__(self) -> None:
         builder = Builder(self.rels, NO_DEVICES)
-        self.run = Run(self.rels, self.terms, {}, [], {}, None, None, builder, True, 1)  # pyright: ignore[reportArgumentType]
+        self.run = Run(self.rels, self.terms, {}, [], {}, {}, None, None, builder, True, 1)  # pyright: ignore[reportArgumentType]
         self.reals = Reals(self.run)
         self.x, self.y, self.z = (self.parameter(k, 1) for k in range(3))
         self.t = self.parameter(3, 2)

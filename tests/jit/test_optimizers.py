@@ -19,9 +19,7 @@ from shardproof import Verdict
 MESH = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
 SPECS = {"w": P("data", "model"), "v": P("model", "data"), "b": P("model"), "g": P()}
 SHAPES = {"w": (16, 32), "v": (32, 16), "b": (32,), "g": (16,)}
-PARAMETERS = {
-    k: jax.ShapeDtypeStruct(SHAPES[k], jnp.float32, sharding=NamedSharding(MESH, SPECS[k])) for k in SHAPES
-}
+PARAMETERS = {k: jax.ShapeDtypeStruct(SHAPES[k], jnp.float32, sharding=NamedSharding(MESH, SPECS[k])) for k in SHAPES}
 BATCH = jax.ShapeDtypeStruct((32, 16), jnp.float32, sharding=NamedSharding(MESH, P("data")))
 MUON = (3.4445, -4.775, 2.0315)
 

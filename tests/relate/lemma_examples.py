@@ -511,20 +511,25 @@ def _shifted() -> Example:
     return made([table, INDEX], out, before, [part, INDEX], out, after("subtract"), after("add"))
 
 
+def _plus(number: str) -> str:
+    return f"%c = stablehlo.constant dense<{number}> : {{0}}\n%out = stablehlo.add %a0, %c : {{0}}"
+
+
+def _plus_element(k: int) -> str:
+    """An element of a table is added, of which the one at place 1 is 0.3."""
+    return (
+        f"%t = stablehlo.constant dense<[0.7, 0.3, 0.5]> : tensor<3xf32>\n%s = stablehlo.slice %t [{k}:{k + 1}] : "
+        "(tensor<3xf32>) -> tensor<1xf32>\n%c = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<1xf32>) -> {0}\n"
+        "%out = stablehlo.add %a0, %c : {0}"
+    )
+
+
 EXAMPLES: dict[str, Example] = {
     "shifted integer": _shifted(),
     "index arithmetic": _index_arithmetic(),
     "bounded integer": _bounded_integer(),
     "constant folding": _index_arithmetic(BITS),
-    "element of a constant": elementwise(
-        "%c = stablehlo.constant dense<0.3> : {0}\n%out = stablehlo.add %a0, %c : {0}",
-        "%t = stablehlo.constant dense<[0.7, 0.3, 0.5]> : tensor<3xf32>\n%s = stablehlo.slice %t [1:2] : (tensor<3xf32>) -> "
-        "tensor<1xf32>\n%c = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<1xf32>) -> {0}\n"
-        "%out = stablehlo.add %a0, %c : {0}",
-        "%t = stablehlo.constant dense<[0.7, 0.3, 0.5]> : tensor<3xf32>\n%s = stablehlo.slice %t [2:3] : (tensor<3xf32>) -> "
-        "tensor<1xf32>\n%c = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<1xf32>) -> {0}\n"
-        "%out = stablehlo.add %a0, %c : {0}",
-    ),
+    "element of a constant": elementwise(_plus("0.3"), _plus_element(1), _plus_element(2)),
     "neutral element": elementwise(
         "%out = stablehlo.negate %a0 : {0}",
         "%c = stablehlo.constant dense<0xFF800000> : {0}\n%x = stablehlo.maximum %a0, %c : {0}\n"

@@ -57,7 +57,7 @@ def test_zero_is_dropped(name: str, use: str, type_: str) -> None:
     for before, after in ((summed, plain), (plain, summed)):
         report, found = proof(type_, before, after)
         assert (report.verdict, found) == (Verdict.PROVED, theory), str(report)
-    
+
 
 @pytest.mark.parametrize(("op", "first", "second"), [("subtract", "zero", "x"), ("add", "x", "one"), ("add", "x", "x")])
 def test_what_is_no_sum_with_zero_is_refuted(op: str, first: str, second: str) -> None:

@@ -61,7 +61,7 @@ class Jittered(Wide):
 
     def float_matmul(self, x: np.ndarray, y: np.ndarray, dtype: DType) -> np.ndarray:
         found = super().float_matmul(x, y, dtype)
-        whole = _is_whole(x).all(axis=-1)[..., :, None] & _is_whole(y).all(axis=-2)[..., None, :]
+        whole = np.all(_is_whole(x), axis=-1)[..., :, None] & np.all(_is_whole(y), axis=-2)[..., None, :]
         return self._shaken(found, whole & _is_whole(found))
 
     def _shaken(self, found: np.ndarray, exact: np.ndarray) -> np.ndarray:

@@ -108,8 +108,8 @@ def _partly_known(engine: Engine, function: Function, values: Sequence[Any], dom
 def _around_constants(engine: Engine, function: Function, values: Sequence[Any], domain: Dom) -> list[Any]:
     """The other operand, where one is the neutral element.
 
-    Lemma *neutral element*: max(x, −inf) = x, x · 1 = x, x / 1 = x, x − 0 = x, x + −0 = x and the like, exact for reducers that
-    reorder exactly and for products, quotients and differences of real numbers.
+    Lemma *neutral element*: max(x, −inf) = x, x · 1 = x, x / 1 = x, x − 0 = x, x + −0 = x and the like, exact for
+    reducers that reorder exactly and for arithmetic of real numbers.
     """
     if not function.neutral or any(value.monoid for value in values):
         return []

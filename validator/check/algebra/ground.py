@@ -90,9 +90,9 @@ class Ground:
         """Element type and points of a node."""
         return self.keys[number][0][:2]
 
-    def number(self, term: Term) -> int:
-        """A constant, by the number under which it is known."""
-        return self.constants.intern(self.run.number_of(term), term.dtype)
+    def number(self, term: Term, integer: tuple[int, ...] | None = None) -> int:
+        """A constant, by the number under which it is known; INT is the integer that it is read at."""
+        return self.constants.intern(self.run.number_of(term) if integer is None else integer[0], term.dtype)
 
     def symbol(self, key: str) -> str:
         """An op as rules see it: by its name alone where they know all of its attributes."""
@@ -119,11 +119,9 @@ class Ground:
 
     def _node(self, term: Term, rel: Rel) -> int:
         rels, points, parts, dtype = self.rels, self.rels.domain(rel), term.parts, self.constants.dtype_name(term.dtype)
-        if term.kind in (Kind.NUMBER, Kind.SCALAR) and not term.dtype.is_complex:
-            return self.node(dtype, points, "const", self.number(term))
-        integer = rels.constant_range(rel) if term.kind is Kind.INTEGER and not term.dtype.is_complex else None
-        if integer is not None:
-            return self.node(dtype, points, "const", self.constants.intern(integer[0], term.dtype))
+        integer = rels.constant_range(rel) if term.kind is Kind.INTEGER else None
+        if (integer or term.kind in (Kind.NUMBER, Kind.SCALAR)) and not term.dtype.is_complex:
+            return self.node(dtype, points, "const", self.number(term, integer))
         if term.kind is Kind.GUARD:
             raise Rejection(f"{term} may be absent")
         if term in self.opened and term.kind in (Kind.APPLY, Kind.VIEW, Kind.SUM) and parts and not is_guarded(parts):
