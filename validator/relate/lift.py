@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..ops.record import Theory
@@ -52,6 +53,11 @@ def lift(
 ) -> Val:
     """f applied elementwise to values of one shape; `key` names f with its attributes."""
     closed = [walk.close(value, f"operand of a non-linear operation '{walk.op_name}'") for value in operands]
+    if not walk.is_original and all(value.is_view and not value.has_guards for value in operands):
+        # the original may have named its parts put together only after it had applied the op to each
+        renamed = any(value.pieces != before.pieces for value, before in zip(closed, operands, strict=True))
+        known = partial(_is_known, walk, key, dtype=type_.dtype, commutative=commutative)
+        closed = [*operands] if renamed and not known(closed) and known(operands) else closed
     ordinary: list[Piece] = []
     pieces: list[Piece] = []
     theories = [theory, *(value.theory for value in closed)]
@@ -119,6 +125,18 @@ def _meeting(walk: Walk, atom: Atom) -> Meeting | None:
         return None
     walk.context.used("sums of products")
     return Meeting(tuple((part.atom, part.rel) for part in parts), Theory.REAL)
+
+
+def _is_known(walk: Walk, key: Hashable, operands: Sequence[Val], *, dtype: DType, commutative: bool) -> bool:
+    """Whether there are terms for an op of these at all points where they are defined; never makes an atom."""
+    for joint in _joints(walk, operands):
+        ready = _prepare(walk, key, joint, dtype, commutative)
+        if ready.joint is None:
+            if walk.context.atoms.known(AtomKind.LIFT, dtype, ready.full_key) is None:
+                return False
+        elif _search(walk, key, joint, dtype, commutative)[1] is not None:
+            return False
+    return True
 
 
 def find(

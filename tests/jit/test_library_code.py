@@ -1,4 +1,4 @@
-"""What optimizers do to gradients, as libraries write it: sums that start with Python's 0, constants out of a table."""
+"""Optimizers and losses as libraries write them: sums that start with Python's 0, coefficients out of an array, masks."""
 
 from __future__ import annotations
 
@@ -68,16 +68,25 @@ def orthogonal(parameters: Any, x: Any) -> Any:
     return y * jnp.sqrt(jnp.maximum(1.0, y.shape[0] / y.shape[1]))
 
 
+def contrastive(parameters: Any, x: Any) -> Any:
+    """Mean similarity of pairs of one label; the mask is used element by element before it is counted as a whole."""
+    del parameters
+    labels = jnp.floor(x[:, 0]).astype(jnp.int32)
+    pairs = jnp.bool_((labels[:, None] == labels[None, :]) - jnp.eye(len(x)))
+    return jnp.where(pairs == 1, x @ x.T, 0.0).sum() / pairs.sum()
+
+
 STEPS: dict[str, Callable[..., Any]] = {
     "clipped": clipped,
     "added_up": added_up,
     "frozen": frozen,
     "orthogonal": orthogonal,
+    "contrastive": contrastive,
 }
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_what_xla_makes_of_an_optimizer(name: str) -> None:
+def test_what_xla_makes_of_library_code(name: str) -> None:
     report = shardproof.validate(jax.jit(STEPS[name]), PARAMETERS, BATCH)
     assert report.verdict is Verdict.PROVED, str(report)
 
