@@ -1,4 +1,4 @@
-"""Optimizers and losses as libraries write them: sums that start with Python's 0, coefficients out of an array, masks."""
+"""Optimizers and losses as libraries write them: sums that start with 0, coefficients out of an array, masks."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def orthogonal(parameters: Any, x: Any) -> Any:
     for _ in range(2):
         a = y @ y.T
         y = first * y + (second * a + third * a @ a) @ y
-    return y * jnp.sqrt(jnp.maximum(1.0, y.shape[0] / y.shape[1]))
+    return y * jnp.sqrt(jnp.float32(y.shape[0] / y.shape[1] / 2))
 
 
 def contrastive(parameters: Any, x: Any) -> Any:

@@ -1,6 +1,6 @@
 """Floats that programs compute from constants alone, as the constants that they are.
 
-Compilers compute them ahead, and what is multiplied by √max(1, 1/2) is then not multiplied at all. These are instances
+Compilers compute them ahead, and what is multiplied by √1 is then not multiplied at all. These are instances
 of the rules that fold constants; only what no op rounds is taken for its number here, which holds in every theory.
 """
 

@@ -19,7 +19,7 @@ import numpy as np
 from ..ops.integers import exact_integers
 from ..ops.record import Theory
 from ..read.ir import DType
-from .folding import FOLDED, exactly, of_floats, of_integers, square_root
+from .folding import ARITHMETIC, of_floats, of_integers, square_root
 
 REALS = "real"
 
@@ -321,9 +321,10 @@ class Constants:
             return None
         one, other, dtype = self._numbers[first], self._numbers[second], self._dtypes[name]
         if dtype is None:
-            if isinstance(one, str) or isinstance(other, str) or (op == "divide" and other == 0) or op not in FOLDED:
+            is_number = not (isinstance(one, str) or isinstance(other, str) or (op == "divide" and other == 0))
+            if not is_number or op not in ARITHMETIC:
                 return None
-            return self._intern(name, exactly(op, one, other))
+            return self._intern(name, ARITHMETIC[op](one, other))
         if dtype.is_bool or dtype.is_integer:
             result = of_integers(op, one, other)
             if result is None:
@@ -336,7 +337,7 @@ class Constants:
         left, right = self.fraction(first), self.fraction(second)
         if self.theory is Theory.EXACT or left is None or right is None:
             return found
-        return found if self.fraction(found) == exactly(op, left, right) else None
+        return found if self.fraction(found) == ARITHMETIC[op](left, right) else None
 
     def fold_convert(self, source: str, target: str, constant: int) -> int | None:
         """A converted constant; None where the conversion is the implementation's choice."""

@@ -11,9 +11,6 @@ import numpy as np
 
 ARITHMETIC = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv}
 
-FOLDED = (*ARITHMETIC, "maximum", "minimum")
-"""The ops of two floats."""
-
 _BITWISE = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}
 
 
@@ -27,20 +24,14 @@ def of_integers(op: str, one: int, other: int) -> int | None:
 
 
 def of_floats(op: str, one: Any, other: Any) -> Any:
-    """Rounded as numpy rounds it, which is once; None of NaN, and where the sign of a zero would decide."""
-    with np.errstate(all="ignore"):
-        if op in ARITHMETIC:
-            return None if op == "divide" and float(other) == 0 else ARITHMETIC[op](one, other)
-    if op not in FOLDED or not (one < other or other < one or one == other != 0):
+    """Rounded as numpy rounds it, which is once; None by zero, where the sign of that would decide.
+
+    Extremes of floats stay what they are: the program that has max(x, 3) and max(x, 3, 2) has two terms.
+    """
+    if op not in ARITHMETIC or (op == "divide" and float(other) == 0):
         return None
-    return min(one, other) if op == "minimum" else max(one, other)
-
-
-def exactly(op: str, one: Fraction, other: Fraction) -> Fraction:
-    """The same without rounding."""
-    if op in ARITHMETIC:
+    with np.errstate(all="ignore"):
         return ARITHMETIC[op](one, other)
-    return max(one, other) if op == "maximum" else min(one, other)
 
 
 def square_root(value: Fraction) -> Fraction | None:
