@@ -19,11 +19,16 @@ if TYPE_CHECKING:
 
 _DIALECT = "stablehlo."
 
+_LEAST_BITS = 16
+"""Narrower floats may have one zero, or none, and no negative numbers."""
+
 
 def computed(walk: Walk, atom: Atom) -> Piece | None:
     """The number that a lifted term of constants is, read from the term's index of no places; None where it is none."""
     known = [operand.kind is AtomKind.CONSTANT for operand in atom.operands]
-    if atom.arity or not atom.dtype.is_float or not all(known) or not 1 <= len(known) <= 2:
+    if atom.arity or not all(known) or not 1 <= len(known) <= 2:
+        return None
+    if not atom.dtype.is_float or atom.dtype.bits < _LEAST_BITS:
         return None
     constants, name = Constants(Theory.REASSOCIATED), (name_of(atom) or "").removeprefix(_DIALECT)
     numbers = [walk.number_of(operand) for operand in atom.operands]
