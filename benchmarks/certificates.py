@@ -21,6 +21,7 @@ from shardproof.validator.read.ir import Program
 from shardproof.validator.read.simplified import simplified
 from shardproof.validator.relate.decide import Decision, decide
 
+from .named import is_meant
 from .pairs import compiled, corpus_names, load, zoo_names
 from .watched import Failure, run
 
@@ -87,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="seconds a program (default 120)")
     options = parser.parse_args(arguments)
     names = zoo_names() if options.zoo else corpus_names()
-    chosen = [name for name in names if not options.names or any(part in name for part in options.names)]
+    chosen = [name for name in names if is_meant(name, options.names)]
     rows: list[Row] = []
     if not options.json:
         print(COLUMNS)

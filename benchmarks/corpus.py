@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 
+from .named import is_meant
 from .pairs import corpus_names
 from .rows import COLUMNS, Row, failed, measure, totals
 from .watched import Failure, run
@@ -22,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds a program (default 60)")
     options = parser.parse_args(arguments)
     names = corpus_names(("xla_cpu", "xla_tpu") if options.tpu else ("xla_cpu",))
-    chosen = [name for name in names if not options.names or any(part in name for part in options.names)]
+    chosen = [name for name in names if is_meant(name, options.names)]
     if not chosen:
         print("no such program; SHARDPROOF_CORPUS names the corpus", file=sys.stderr)
         return 2

@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from .named import is_meant
+
 Program = tuple[str, Callable[..., Any], tuple[Any, ...]]
 
 RATE = 1e-3
@@ -208,7 +210,7 @@ def main(arguments: list[str] | None = None) -> int:
     layouts, counts = Layouts(), Counter[str]()
     for group in (optimizers, losses, layers):
         for name, function, given in group(layouts):
-            if options.names and not any(part in name for part in options.names):
+            if not is_meant(name, options.names):
                 continue
             report = shardproof.validate(function, *given, timeout=options.timeout)
             theory = f" ({report.theory.value})" if report.theory is not None else ""

@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 
+from .named import is_meant
 from .oracle import Label, label
 from .pairs import compiled, load, zoo_names
 from .rows import COLUMNS, Row, failed, measure, totals
@@ -46,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, metavar="N")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds a program (default 60)")
     options = parser.parse_args(arguments)
-    chosen = [name for name in zoo_names() if not options.names or any(part in name for part in options.names)]
+    chosen = [name for name in zoo_names() if is_meant(name, options.names)]
     if not chosen:
         print("no such program in the zoo", file=sys.stderr)
         return 2

@@ -25,6 +25,7 @@ from shardproof.validator.read.scalars import fold_scalars
 from shardproof.validator.relate.decide import decide
 from tests.tools.mutate import KINDS, Mutant, mutants
 
+from .named import is_meant
 from .oracle import Label, label
 from .pairs import corpus_names, load, zoo_names
 from .planted import causes_of, planted, tidied
@@ -271,7 +272,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("-v", "--verbose", action="store_true", help="also list what was named wrongly")
     options = parser.parse_args(arguments)
     names = zoo_names() if options.zoo else corpus_names()
-    names = [name for name in names if not options.names or any(part in name for part in options.names)]
+    names = [name for name in names if is_meant(name, options.names)]
     if options.part != "all":
         names = [name for name in names if held_out(name) == (options.part == "held-out")]
     if not names:

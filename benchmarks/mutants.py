@@ -30,6 +30,7 @@ from shardproof.validator.report.verdict import Verdict
 from shardproof.validator.validate import validate_programs
 from tests.tools.mutate import KINDS, Mutant, benign_rewrites, mutants
 
+from .named import is_meant
 from .oracle import Label, label
 from .pairs import corpus_names, load, zoo_names
 from .watched import Failure, run
@@ -258,7 +259,7 @@ def main(arguments: list[str] | None = None) -> int:
     what.add_argument("--prover-only", action="store_true", help="prove, leave the evaluator out")
     options = parser.parse_args(arguments)
     names = zoo_names() if options.zoo else corpus_names()
-    chosen = [name for name in names if not options.names or any(part in name for part in options.names)]
+    chosen = [name for name in names if is_meant(name, options.names)]
     if not chosen:
         print("no such program; SHARDPROOF_CORPUS names the corpus", file=sys.stderr)
         return 2

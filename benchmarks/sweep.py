@@ -34,6 +34,7 @@ from shardproof.validator.report.report import Report  # noqa: E402
 from shardproof.validator.validate import validate_programs  # noqa: E402
 
 from . import sweep_indexing, sweep_library, sweep_movement, sweep_reductions, sweep_windows  # noqa: E402
+from .named import is_meant  # noqa: E402
 from .partitioned import partitioned  # noqa: E402
 from .resumed import add_rows, read_rows  # noqa: E402
 from .sweep_case import Case  # noqa: E402
@@ -171,7 +172,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="list the names and run nothing")
     options = parser.parse_args(arguments)
     rows = read_rows(options.results)
-    chosen = [name for name in programs() if not options.names or any(part in name for part in options.names)]
+    chosen = [name for name in programs() if is_meant(name, options.names)]
     if options.list:
         print("\n".join(chosen))
         return 0

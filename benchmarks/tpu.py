@@ -27,6 +27,7 @@ from shardproof.validator.read.program import read_program
 from shardproof.validator.validate import validate_programs
 
 from . import sweep
+from .named import is_meant
 from .partitioned import partitioned
 from .resumed import add_rows, read_rows
 from .topology import NoCompilerError, devices
@@ -57,7 +58,7 @@ def programs(names: Sequence[str], every: int) -> list[str]:
         if name.rpartition("/")[2] not in _UNEVEN and zlib.crc32(name[::-1].encode()) % every == 0
     )
     found = [*(f"zoo/{name}" for name in zoo.ENTRIES), *swept]
-    return [name for name in found if not names or any(part in name for part in names)]
+    return [name for name in found if is_meant(name, names)]
 
 
 def judge(name: str) -> dict[str, Any]:
