@@ -95,15 +95,15 @@ def _decided(
 ) -> Decided:
     """What is proved as the programs are and, where that leaves something, otherwise.
 
-    x + 0.0 may be taken for x, and the before program's loops, which are paired at first, may be repeated.
+    Terms may be simplified, and the before program's loops, which are paired at first, may be repeated.
     """
     attempt = partial(_attempted, before, after, options, relations, course, in_bounds)
     found = attempt()
     ways: list[dict[str, bool]] = []
-    if found.weaker.adds_zeros and options.theory is not Theory.EXACT:
-        ways.append({"unsigned_zeros": True})
+    if found.weaker.simplifiable:
+        ways.append({"simplifies": True})
     if has_loops(before):
-        ways.append({"repeats": True, "unsigned_zeros": bool(ways)})
+        ways.append({"repeats": True, "simplifies": bool(ways)})
     for way in ways:
         if len(found.proved) == len(before.results):
             break

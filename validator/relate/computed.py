@@ -1,7 +1,8 @@
 """Floats that programs compute from constants alone, as the constants that they are.
 
-Compilers compute them ahead, and what is multiplied by √1 is then not multiplied at all. These are instances
-of the rules that fold constants; only what no op rounds is taken for its number here, which holds in every theory.
+Compilers compute them ahead, and what is multiplied by √1 is then not multiplied at all. These are instances of the
+rules that fold constants; only what no op rounds is taken for its number here, which holds in every theory. Where both
+programs compute a constant alike no law is needed: it is left as it is until no proof is found without.
 """
 
 from __future__ import annotations

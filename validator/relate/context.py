@@ -88,9 +88,9 @@ class Context:
     assume_in_bounds: bool = False
     repeats: bool = False
     """Whether the original's loops are their bodies repeated, where their trips are known."""
-    unsigned_zeros: bool = False
-    """Whether x stands for x + 0.0, which is no longer exact."""
-    adds_zeros: bool = False
+    simplifies: bool = False
+    """Whether terms are simplified that compilers simplify: computed constants, and x + 0.0, of which x is left."""
+    simplifiable: bool = False
     """Whether that would have made a difference to some term."""
     bridge: Bridge | None = None
     """The e-graph's side of the walk; None switches all algebra off."""

@@ -87,9 +87,9 @@ class Decision:
             self.device.context.bridge.release()
 
     @property
-    def adds_zeros(self) -> bool:
-        """Whether a term of either program is another one plus zero."""
-        return self.device.context.adds_zeros
+    def simplifiable(self) -> bool:
+        """Whether a term of either program is one that compilers simplify."""
+        return self.device.context.simplifiable
 
     @property
     def node_limit_met(self) -> bool:
@@ -109,17 +109,17 @@ def decide(
     node_limit: int | None = None,
     traced: bool = False,
     repeats: bool = False,
-    unsigned_zeros: bool = False,
+    simplifies: bool = False,
 ) -> Decision:
     """Relate both programs. `None` for a result means that time ran out before it was reached.
 
     `relations` stand before what the programs' shardings say of parameters and results. `course` hears how far this is.
     With `repeats` the original's loops are unrolled; where there is none to unroll, nothing is compared. With
-    `unsigned_zeros` x stands for x + 0.0 in both programs.
+    `simplifies` terms of both programs are simplified as compilers do that.
     """
     began = time.thread_time()
     course = course or Course()
-    context = Context(assume_in_bounds=assume_in_bounds, repeats=repeats, unsigned_zeros=unsigned_zeros)
+    context = Context(assume_in_bounds=assume_in_bounds, repeats=repeats, simplifies=simplifies)
     context.bridge = Bridge(context, accepted, node_limit)
     context.reals = Reals(context) if accepted is Theory.REAL else None
     original = Walk(context, Builder(context.store, NO_DEVICES), True, deadline)

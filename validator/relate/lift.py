@@ -103,9 +103,11 @@ def met(walk: Walk, piece: Piece, theories: list[Theory]) -> list[Piece]:
 def _meeting(walk: Walk, atom: Atom) -> Meeting | None:
     """What a new term equals, and the theory that this needs."""
     bridge, reals = walk.context.bridge, walk.context.reals
-    if (number := computed(walk, atom)) is not None:
+    simpler = _simpler(walk, atom)
+    if simpler is not None and walk.context.simplifies:
         walk.context.used("e-graph")
-        return Meeting(((number.atom, number.rel),), Theory.EXACT)
+        return simpler
+    walk.context.simplifiable |= simpler is not None
     if bridge is not None and atom.kind is AtomKind.LIFT:
         if walk.is_original:
             bridge.note(atom)
@@ -113,11 +115,6 @@ def _meeting(walk: Walk, atom: Atom) -> Meeting | None:
             other, match, theory = found
             walk.context.used("e-graph")
             return Meeting(((other, match),), theory)
-    if (other := without_zero(walk, atom)) is not None:
-        if walk.context.unsigned_zeros:
-            walk.context.used("e-graph")
-            return Meeting(((other, None),), Theory.REASSOCIATED)
-        walk.context.adds_zeros = True
     if reals is None or atom.kind not in (AtomKind.LIFT, AtomKind.NAMED):
         return None
     parts = reals.find(walk, atom)
@@ -125,6 +122,14 @@ def _meeting(walk: Walk, atom: Atom) -> Meeting | None:
         return None
     walk.context.used("sums of products")
     return Meeting(tuple((part.atom, part.rel) for part in parts), Theory.REAL)
+
+
+def _simpler(walk: Walk, atom: Atom) -> Meeting | None:
+    """What a compiler makes of a term ahead."""
+    if (number := computed(walk, atom)) is not None:
+        return Meeting(((number.atom, number.rel),), Theory.EXACT)
+    other = without_zero(walk, atom)
+    return None if other is None else Meeting(((other, None),), Theory.REASSOCIATED)
 
 
 def _is_known(walk: Walk, key: Hashable, operands: Sequence[Val], *, dtype: DType, commutative: bool) -> bool:
