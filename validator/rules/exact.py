@@ -85,7 +85,7 @@ ARITHMETIC = (
     _exact("multiply-negated",        "(multiply (negate x) y)",         "(negate (multiply x y))",   "signed d",                  "rounding to nearest is symmetric"),
     _exact("divide-negated",          "(divide (negate x) y)",           "(negate (divide x y))",     "float d",                   "rounding to nearest is symmetric"),
     _exact("divide-by-power-of-two",  "(divide x (const c))",            "(multiply x (const k))",    "float d, reciprocal d c k", "both round the one exact quotient"),
-    _exact("remainder-by-low-bits",   "(remainder x (const c))",         "(select (compare.LT@d:i1 x (const z)) (negate (and (select (compare.LT@d:i1 x (const z)) (negate x) x) (const k))) (and (select (compare.LT@d:i1 x (const z)) (negate x) x) (const k)))", "low-bits d c k, zero d z", "the remainder has its dividend's sign; the least number's low bits are 0"),
+    _exact("remainder-by-low-bits",   "(remainder x (const c))",         "(select (compare.LT@d:i1 x (const z)) (negate (and (select (compare.LT@d:i1 x (const z)) (negate x) x) (const k))) (and (select (compare.LT@d:i1 x (const z)) (negate x) x) (const k)))", "low-bits d c k, zero d z, signed d", "the remainder has its dividend's sign; the least number's low bits are 0"),
     _exact("maximum-of-negated",      "(maximum (negate x) (negate y))", "(negate (minimum x y))",    "float d",                   "negation reverses the order"),
     _exact("minimum-of-negated",      "(minimum (negate x) (negate y))", "(negate (maximum x y))",    "float d",                   "negation reverses the order"),
     _exact("abs-of-negated",          "(abs (negate x))",                "(abs x)",                   "signed d",                  "only the sign changes"),
