@@ -120,7 +120,7 @@ def test_memory_of_the_copy_that_reads(patched):
         + function("hoard", "kept = []\nwhile True:\n    kept.append(b'x' * 50_000_000)\n    time.sleep(0.1)")
         + "program._bytecode = hoard\n"
     )
-    report = limited(chain("multiply"), chain("multiply"), Options(memory_limit=1_000, timeout=60))
+    report = limited(chain("multiply"), chain("multiply"), Options(memory_limit=800, timeout=60))
     assert report.obstacle is Obstacle.MEMORY
     assert report.message == "no verdict within 800 MB, stopped while reading the before program"
 
