@@ -2,8 +2,8 @@
 
 Lemma *ties by place*: a comparator that is L, but says whether the one's number is less where L does not tell two
 elements apart, sorts as L does in a stable sort, if the numbers grow along each row and L never says of two elements
-that each comes first. XLA for TPUs writes stable sorts
-so. A stable sort orders each operand by what L looks at alone. Theory: exact.
+that each comes first. XLA for TPUs writes stable sorts so. A stable sort orders each operand by what L looks at alone.
+Theory: exact.
 """
 
 from __future__ import annotations

@@ -10,15 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..ops.record import Theory
-from ..relation.build import constant
 from ..rules.constants import Constants
 from .atoms import Atom, AtomKind, name_of
 from .value import Piece
 
 if TYPE_CHECKING:
     from .walk import Walk
-
-_DIALECT = "stablehlo."
 
 _LEAST_BITS = 16
 """Narrower floats may have one zero, or none, and no negative numbers."""
@@ -31,7 +28,7 @@ def computed(walk: Walk, atom: Atom) -> Piece | None:
         return None
     if not atom.dtype.is_float or atom.dtype.bits < _LEAST_BITS:
         return None
-    constants, name = Constants(Theory.REASSOCIATED), (name_of(atom) or "").removeprefix(_DIALECT)
+    constants, name = Constants(Theory.REASSOCIATED), (name_of(atom) or "").removeprefix("stablehlo.")
     numbers = [walk.number_of(operand) for operand in atom.operands]
     if any(not isinstance(number, (int, float)) for number in numbers):
         return None
@@ -43,5 +40,5 @@ def computed(walk: Walk, atom: Atom) -> Piece | None:
             return None
     else:
         found = (constants.fold_unary if len(cells) == 1 else constants.fold_binary)(name, dtype, *cells)
-    space = walk.store.domain(constant(walk.store, walk.store.everything(0)))
-    return None if found is None else walk.constant_piece(constants.number(found), atom.dtype, space)
+    everywhere = walk.store.everything(0)
+    return None if found is None else walk.constant_piece(constants.number(found), atom.dtype, everywhere)
