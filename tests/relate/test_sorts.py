@@ -138,6 +138,37 @@ def test_ties_of_several_keys(form: str) -> None:
     assert theory_of(plain, pairs(broken, IOTA, stable=False)) is expected
 
 
+PARTIAL = "%{0} = stablehlo.compare LT, {1}, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>"
+NO_WEAK_ORDERS = {  # NaN is no less than 1 and 2, nor they than NaN; (1, 2) than (2, 1), nor (3, 0) than (1, 2); …
+    "partial": (PARTIAL.format("p1", "%l, %r"), PARTIAL.format("p2", "%r, %l")),
+    "and": ("%p1 = stablehlo.and %lt, %below : tensor<i1>", "%p2 = stablehlo.and %gt, %above : tensor<i1>"),
+    "choice": (
+        """%both = stablehlo.and %k, %m : tensor<i32>
+        %zero = stablehlo.constant dense<0> : tensor<i32>
+        %test = stablehlo.compare EQ, %both, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        %p1 = stablehlo.select %test, %lt, %below : tensor<i1>, tensor<i1>""",
+        "%p2 = stablehlo.select %test, %gt, %above : tensor<i1>, tensor<i1>",
+    ),
+    "sides": (
+        """%km = stablehlo.subtract %k, %m : tensor<i32> %mk = stablehlo.subtract %m, %k : tensor<i32>
+        %p1 = stablehlo.compare LT, %km, %mk, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>""",
+        "%p2 = stablehlo.compare LT, %mk, %km, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", NO_WEAK_ORDERS)
+def test_ties_of_what_is_no_weak_order(form: str) -> None:
+    """What a sort makes of it goes by how it sorts: stable and unstable sorts of XLA differ then."""
+    one_way, other_way = NO_WEAK_ORDERS[form]
+    plain = pairs(f"{KEYS} {one_way.replace('%p1 =', '%p =')}", IOTA, stable=True)
+    broken = f"""{KEYS} {one_way} {other_way}
+      %c = stablehlo.compare EQ, %p1, %p2 : (tensor<i1>, tensor<i1>) -> tensor<i1>
+      %d = stablehlo.compare LT, %i, %j : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %p = stablehlo.select %c, %d, %p1 : tensor<i1>, tensor<i1>"""
+    assert theory_of(plain, pairs(broken, IOTA, stable=False)) is None
+
+
 def test_a_comparator_that_asks_for_the_device_is_not_known() -> None:
     own = f"""%id = stablehlo.partition_id : tensor<ui32> %zero = stablehlo.constant dense<0> : tensor<ui32>
       %first = stablehlo.compare EQ, %id, %zero : (tensor<ui32>, tensor<ui32>) -> tensor<i1>

@@ -26,6 +26,9 @@ _TURNED = {Comparison.GT: Comparison.LT, Comparison.GE: Comparison.LE}
 _BITS = {DType.BF16: DType.I16, DType.F16: DType.I16, DType.F32: DType.I32, DType.F64: DType.I64}
 """Types that have a sign, an exponent and a fraction, in this order, and integers as wide."""
 
+_PARTIAL = "PARTIAL"
+"""How floats are compared that are in no total order: NaN is neither less than anything nor greater."""
+
 _NO_FUNCTIONS = frozenset({"stablehlo.custom_call", "stablehlo.rng", *DEVICE_NUMBERS})
 """What is not the same for equal operands on all devices, or not known to be."""
 
@@ -125,7 +128,7 @@ class Comparator:
     def by_number(self) -> tuple[Comparator, int] | None:
         """(L, n) where this is L, but whether operand n is less where L does not tell two elements apart; else None.
 
-        No two elements come before each other by L.
+        L is a strict weak order: what it does not tell apart is alike, so there is one order that this sorts into.
         """
         known = self.expressions.known
         top = known[self.root]
@@ -136,39 +139,54 @@ class Comparator:
         if known[less].what != ("stablehlo.compare", "LT", "") or numbers[0] is None or numbers[0] % 2:
             return None
         alike_both_ways = self.expressions.compared(Comparison.EQ, order, self._other_way(order))
-        if numbers[1] != numbers[0] + 1 or alike != alike_both_ways or not self._is_strict(order):
+        if numbers[1] != numbers[0] + 1 or alike != alike_both_ways or not self._is_weak_order(order):
             return None
         return Comparator(self.expressions, order), numbers[0] // 2
 
     def _other_way(self, name: str) -> str:
         return self.expressions.with_arguments(name, lambda k: k ^ 1)
 
-    def _is_strict(self, name: str) -> bool:
-        """Whether no two elements come before each other: x < y, where y is of the one what x is of the other, and
-        several such tests one after the other, as sorts by several keys have them."""
+    def _is_weak_order(self, name: str) -> bool:
+        """Whether this is x < y, where y is of the one what x is of the other, of a type whose numbers have an order,
+        or several such tests one after the other, as sorts by several keys have them.
+
+        Neither a conjunction nor a choice by something else is that, nor what calls NaN no less than anything.
+        """
         node = self.expressions.known[name]
         match node.what[0]:
             case "stablehlo.compare":
-                left, right = node.operands
-                return node.what[1] == "LT" and self._other_way(left) == right
+                return self._is_by_key(node)
             case "stablehlo.select":
-                test, first, second = node.operands
-                return self._other_way(test) == test and self._is_strict(first) and self._is_strict(second)
+                test, rest, first = node.operands
+                return self._goes_on(first, test, rest)
             case "stablehlo.or":
                 return any(self._comes_first(*way) for way in _both_ways(node.operands))
-            case "stablehlo.and":
-                return any(map(self._is_strict, node.operands))
         return False
 
-    def _comes_first(self, first: str, rest: str) -> bool:
-        """Whether this is x < y, or else x = y and something strict."""
+    def _is_by_key(self, node: _Node) -> bool:
+        """Whether this is x < y for one and the same x of each of the two elements by itself."""
         known = self.expressions.known
-        if known[rest].what[0] != "stablehlo.and" or not self._is_strict(first):
+        if node.what[:2] != ("stablehlo.compare", "LT") or node.what[2] == _PARTIAL:
             return False
-        if known[first].what != ("stablehlo.compare", "LT", ""):
+        left, right = node.operands
+        arguments = [known[name].argument for name in self.expressions.reached(left)]
+        sides = {argument % 2 for argument in arguments if argument is not None}
+        return len(sides) == 1 and self._other_way(left) == right
+
+    def _comes_first(self, first: str, rest: str) -> bool:
+        """Whether this is x < y, or else x = y and something that orders what is left."""
+        node = self.expressions.known[rest]
+        if node.what[0] != "stablehlo.and":
             return False
-        equal = self.expressions.compared(Comparison.EQ, *known[first].operands)
-        return any(test == equal and self._is_strict(more) for test, more in _both_ways(known[rest].operands))
+        return any(self._goes_on(first, test, more) for test, more in _both_ways(node.operands))
+
+    def _goes_on(self, first: str, test: str, rest: str) -> bool:
+        """Whether x < y is asked first, and where x = y, which is the test, something that orders what is left."""
+        node = self.expressions.known[first]
+        if not self._is_by_key(node):
+            return False
+        equal = self.expressions.compared(Comparison.EQ, *node.operands, order=str(node.what[2]))
+        return test == equal and self._is_weak_order(rest)
 
 
 def _both_ways(pair: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
@@ -195,7 +213,7 @@ def _result(expressions: _Expressions, op: Op, operands: list[str], position: in
         return expressions.op(op.name, op.attributes, type_, operands, position)
     dtype, order = op.operands[0].tensor.dtype, str(op.attributes.get("compare_type", "")).upper()
     if not order.endswith("TOTALORDER"):
-        order = ""
+        order = "" if dtype.is_integer or dtype.is_bool else _PARTIAL
     elif dtype in _BITS and not op.operands[0].tensor.rank:
         operands, order = [expressions.in_total_order(operand, dtype) for operand in operands], ""
     return expressions.compared(op.attributes["comparison_direction"], operands[0], operands[1], order)

@@ -1,9 +1,9 @@
 """How operations on whole rows relate: sorts, selections of the greatest, dense factorisations, opaque calls.
 
 Lemma *ties by place*: a comparator that is L, but says whether the one's number is less where L does not tell two
-elements apart, sorts as L does in a stable sort, if the numbers grow along each row and L never says of two elements
-that each comes first. XLA for TPUs writes stable sorts so. A stable sort orders each operand by what L looks at alone.
-Theory: exact.
+elements apart, sorts as L does in a stable sort, if the numbers grow along each row and L is a strict weak order:
+x < y, in an order that NaN has a place in, or such tests of several keys, each where the ones before it are equal. XLA
+for TPUs writes stable sorts so. A stable sort orders each operand by what L looks at alone. Theory: exact.
 """
 
 from __future__ import annotations

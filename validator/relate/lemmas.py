@@ -197,7 +197,7 @@ LEMMAS = (
     Lemma(
         "ties by place",
         "a sort by L, and by a number where L does not tell two elements apart, is the stable sort by L",
-        "the numbers are known integers that grow along every row; L puts no two elements before each other",
+        "the numbers are known integers that grow along every row; L is a strict weak order, of floats a total one",
         Theory.EXACT,
         "ops/order_relation.py",
     ),
