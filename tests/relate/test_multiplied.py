@@ -124,3 +124,34 @@ def test_certificates_tell_it(before: str, after: str) -> None:
     report = shardproof.validate_modules(before.encode(), after.encode(), certificate=True)
     assert report.verdict is shardproof.Verdict.PROVED
     assert report.certificate is not None
+
+
+PRECISIONS = {
+    "precision": ", precision = [{0}, {1}]",
+    "algorithm": """, algorithm = <lhs_precision_type = f8E4M3{0},
+      rhs_precision_type = f8E4M3{1}, accumulation_type = f32,
+      lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1,
+      allow_imprecise_accumulation = false>""",
+}
+
+
+@pytest.mark.parametrize(("how", "one", "other"), [("precision", "HIGHEST", "DEFAULT"), ("algorithm", "", "FN")])
+def test_precision_belongs_to_a_factor(how: str, one: str, other: str) -> None:
+    """With the factors exchanged, what is said of the one goes with it, and else it is another product."""
+    two_ways, way = [("x", "4x6xf32", ""), ("y", "6x5xf32", "")], PRECISIONS[how]
+
+    def product(first: str, second: str, said: str) -> str:
+        sizes = {"x": "tensor<4x6xf32>", "y": "tensor<6x5xf32>"}
+        dims = "[1] x [0]" if first == "x" else "[0] x [1]"
+        made = "tensor<4x5xf32>" if first == "x" else "tensor<5x4xf32>"
+        body = f"""%d = stablehlo.dot_general %{first}, %{second}, contracting_dims = {dims}{said}
+          : ({sizes[first]}, {sizes[second]}) -> {made}"""
+        turned = f"%t = stablehlo.transpose %d, dims = [1, 0] : ({made}) -> tensor<4x5xf32>"
+        end = f"{turned} return %t" if first == "y" else "return %d"
+        return module(two_ways, "4x5xf32", f"{body} {end} : tensor<4x5xf32>")
+
+    original = product("x", "y", way.format(one, other))
+    assert theory_of(original, product("y", "x", way.format(other, one))) is Theory.EXACT
+    assert theory_of(original, product("y", "x", way.format(one, other))) is None
+    assert theory_of(original, product("x", "y", way.format(other, one))) is None
+    assert theory_of(original, original) is Theory.EXACT

@@ -224,7 +224,7 @@ class Run(Calculus):
         found = summed(self, value, rel, monoid, type_, steps)
         return found or self.not_modelled(type_, "elements that are not all counted equally often")
 
-    def contract(self, lhs: Value, rhs: Value, reads: Any, type_: TensorType, flavour: Hashable) -> Value:
+    def contract(self, lhs: Value, rhs: Value, reads: Any, type_: TensorType, flavour: Any) -> Value:
         found = contracted(self, self.view(lhs), self.view(rhs), reads, type_, flavour)
         return found or self.not_modelled(type_, "a product that is counted several times")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..read.attributes import ConvDims, DotDims
 from ..read.ir import Op
 from ..relation.build import Builder, affine, names
-from .keys import frozen
 
 if TYPE_CHECKING:
     from ..relation.objects import Rel
@@ -39,19 +39,36 @@ def dot_reads(builder: Builder, op: Op) -> PairReads:
     return [(builder.moved(shape, left), builder.moved(shape, right))]
 
 
-PLAIN: Hashable = ((), None)
+class Flavour(NamedTuple):
+    """What tells one way of multiplying from another: of the left factor, of the right one, and of both."""
+
+    left: tuple[str, ...] = ()
+    right: tuple[str, ...] = ()
+    both: tuple[str, ...] = ()
+
+    def mirrored(self) -> Flavour:
+        """Of the same products with their factors exchanged."""
+        return Flavour(self.right, self.left, self.both)
+
+
+PLAIN = Flavour()
 """Of a product that says nothing of its precision and algorithm."""
 
 
-def flavour(op: Op) -> Hashable:
+def flavour(op: Op) -> Flavour:
     """Precision and algorithm where they are not the default, which files also leave out."""
     precision = op.attributes.get("precision_config")
-    names_ = (
-        tuple(str(p) for p in precision) if isinstance(precision, (list, tuple)) else (str(precision or "DEFAULT"),)
-    )
-    if all(name.upper() == "DEFAULT" for name in names_):
-        names_ = ()
-    return (names_, frozen(op.attributes.get("algorithm")))
+    names_ = tuple(map(str, precision)) if isinstance(precision, (list, tuple)) else (str(precision or "DEFAULT"),)
+    left, right = ([] if name.upper() == "DEFAULT" else [name] for name in (names_ * 2)[:2])
+    fields = str(op.attributes.get("algorithm") or "")
+    both = [_SIDES.sub("", fields)]
+    for side, mine in ((left, "lhs"), (right, "rhs")):
+        side += [f"{name} {value}" for which, name, value in _SIDES.findall(fields) if which == mine]
+    return Flavour(tuple(left), tuple(right), tuple(filter(None, both)))
+
+
+_SIDES = re.compile(r"\b(lhs|rhs)_(\w+) = ([^,<>]+)")
+"""What an algorithm says of one factor."""
 
 
 def convolution_reads(builder: Builder, op: Op) -> PairReads | None:

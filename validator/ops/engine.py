@@ -24,6 +24,7 @@ from .record import Theory, strongest
 
 if TYPE_CHECKING:
     from .choices import Made
+    from .contraction_maps import Flavour
     from .sequence_relation import Order
 
 
@@ -146,7 +147,7 @@ class Engine(ABC):
         return values.Piece(self.number(piece.atom.dtype, value[0]), self.store.project_out(piece.rel, 0, 1))
 
     @abstractmethod
-    def product(self, first: Any, second: Any, dtype: DType, flavour: Hashable) -> Any:
+    def product(self, first: Any, second: Any, dtype: DType, flavour: Flavour) -> Any:
         """The atom A[x] · B[y] at (x, y)."""
 
     @abstractmethod
@@ -212,7 +213,7 @@ class Engine(ABC):
 
     @abstractmethod
     def contract(
-        self, lhs: Any, rhs: Any, reads: Sequence[tuple[Rel | None, Rel]], type_: TensorType, flavour: Hashable
+        self, lhs: Any, rhs: Any, reads: Sequence[tuple[Rel | None, Rel]], type_: TensorType, flavour: Flavour
     ) -> Any:
         """out[p] = Σ over k of lhs[l(p, k)] · rhs[r(p, k)]; without a left relation the left factor is zero."""
 

@@ -9,13 +9,13 @@ Lemma *contraction*: Σ over k of A[a(p,k)]·B[b(p,k)] is the sum of the product
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..read.ir import DType, TensorType
 from ..relation.build import constant, leading, names
 from ..relation.objects import Dom, Rel
-from .contraction_maps import PLAIN
+from .contraction_maps import PLAIN, Flavour
 from .engine import Engine
 from .integers import index_function, whole_number
 from .monoid import Monoid
@@ -169,7 +169,7 @@ def _by_length(store: Any, rel: Rel, inner: Rel, position: int) -> list[tuple[Re
 
 
 def contracted(
-    engine: Engine, lhs: Any, rhs: Any, reads: Sequence[tuple[Rel | None, Rel]], type_: TensorType, flavour: Hashable
+    engine: Engine, lhs: Any, rhs: Any, reads: Sequence[tuple[Rel | None, Rel]], type_: TensorType, flavour: Flavour
 ) -> Any:
     """out[p] = Σ over k of lhs[l(p,k)] · rhs[r(p,k)] for each pair of relations (p,k) → l, (p,k) → r; both are views.
 
@@ -194,7 +194,9 @@ def contracted(
             left = _through(engine, lhs, left_read)
         for mine in left:
             for other in _through(engine, rhs, right_read):
-                first, second = (mine, other) if mine.atom.number <= other.atom.number else (other, mine)
+                first, second, way = mine, other, flavour
+                if mine.atom.number > other.atom.number:
+                    first, second, way = other, mine, flavour.mirrored()
                 joint = store.pair(first.rel, second.rel)
                 if store.empty(joint) or (_is_zero(engine, first.atom) and _is_zero(engine, second.atom)):
                     levels = 2
@@ -205,7 +207,7 @@ def contracted(
                 if engine.vanishes(first, second):
                     levels, theory = 2, Theory.REAL
                 else:
-                    product = engine.product(first.atom, second.atom, type_.dtype, flavour)
+                    product = engine.product(first.atom, second.atom, type_.dtype, way)
                     pieces.append(Piece(product, store.compose(store.reverse(point), joint)))
         engine.limit_pieces(len(pieces))
     engine.used("contraction")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..ops.contraction_maps import PLAIN
 from ..ops.monoid import Monoid
 from ..ops.record import Theory
 from ..read.ir import DType
@@ -376,7 +377,7 @@ class _Graph:
         if not self._any_order(Monoid.ADD, atom.dtype):
             # a dot may multiply in a wider type than its own
             return self.terms.leaf(f"atom{atom.number}", type_)
-        if left.dtype is not atom.dtype or right.dtype is not atom.dtype or atom.key[2][2] not in ((), ((), None)):
+        if left.dtype is not atom.dtype or right.dtype is not atom.dtype or atom.key[2][2] != PLAIN:
             return self.terms.leaf(f"atom{atom.number}", type_)
         all_ = names("x", atom.arity)
         edges = []

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..evaluate.numbers import STORAGE
 from ..ops.choices import Made
+from ..ops.contraction_maps import Flavour
 from ..ops.engine import Engine, Function, RowOperand
 from ..ops.monoid import Monoid
 from ..ops.movement_relation import MAX_TABLE
@@ -86,7 +87,7 @@ class Prover(Engine):
     def number(self, dtype: DType, number: int) -> Atom:
         return self.context.atoms.constant(dtype, ("int", number), str(number))
 
-    def product(self, first: Atom, second: Atom, dtype: DType, flavour: Hashable) -> Atom:
+    def product(self, first: Atom, second: Atom, dtype: DType, flavour: Flavour) -> Atom:
         key = first.number, second.number, flavour
         both = first, second
         return self.context.atoms.make(
@@ -175,7 +176,7 @@ class Prover(Engine):
         return sums.sum_over(self.walk, value, rel, monoid, type_, steps=steps)
 
     def contract(
-        self, lhs: Val, rhs: Val, reads: Sequence[tuple[Rel | None, Rel]], type_: TensorType, flavour: Hashable
+        self, lhs: Val, rhs: Val, reads: Sequence[tuple[Rel | None, Rel]], type_: TensorType, flavour: Flavour
     ) -> Val:
         return sums.contract(self.walk, lhs, rhs, reads, type_, flavour)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..ops.contraction_maps import Flavour
 from ..ops.monoid import Monoid
 from ..ops.sums import contracted, summed
 from ..read.ir import TensorType
@@ -37,7 +38,7 @@ def contract(
     rhs: Val,
     reads: Sequence[tuple[Rel | None, Rel]],
     type_: TensorType,
-    flavour: Hashable = (),
+    flavour: Flavour,
     *,
     told_apart: bool = False,
 ) -> Val:
