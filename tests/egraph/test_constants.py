@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from shardproof import Verdict, validate_modules
+from shardproof.validator.ops.record import Theory
 from shardproof.validator.read.ir import DType
-from shardproof.validator.rules.constants import is_value, rational
+from shardproof.validator.rules.constants import Constants, is_value, rational
 
 NARROW = {DType.BF16: ml_dtypes.bfloat16, DType.F16: np.float16, DType.F8E5M2: ml_dtypes.float8_e5m2}
 
@@ -62,6 +63,19 @@ def test_a_constant_stands_for_a_fraction_that_is_rounded_to_it():
     assert rational(float(np.float32(0.1)), DType.F32) == Fraction(1, 10)
     assert rational(float(np.float32(0.1)), DType.F64) != Fraction(1, 10)
     assert rational(float(ml_dtypes.bfloat16(0.1)), DType.BF16) != Fraction(1, 10)
+
+
+@pytest.mark.parametrize("narrow", [DType.BF16, DType.F16])
+def test_what_is_rounded_twice_by_way_of_float32_is_not_folded(narrow: DType):
+    """Between two neighbours, and above their middle by less than float32 tells: rounded twice it is the even one."""
+    digits = {DType.BF16: 7, DType.F16: 10}[narrow]
+    constants = Constants(Theory.EXACT)
+    wide, name = constants.dtype_name(DType.F64), constants.dtype_name(narrow)
+    tie = 1 + 2.0 ** -(digits + 1)
+    assert constants.fold_convert(wide, name, constants.intern(tie + 2.0**-40, DType.F64)) is None
+    found = constants.fold_convert(wide, name, constants.intern(tie, DType.F64))
+    assert found is not None
+    assert constants.number(found) == 1
 
 
 SCALED = """module @m {{ func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {{

@@ -364,8 +364,8 @@ class Constants:
         if isinstance(number, (int, bool)) and abs(int(number)) >= 1 << 24:
             return None  # numpy would round large integers twice on their way to a small type
         with np.errstate(all="ignore"):
-            if to is DType.BF16 and isinstance(number, np.float64) and value not in (None, np.float32(number)):
-                return None  # XLA and numpy round it twice, first to float32: rounded once it may be another number
+            if to.bits < 32 and isinstance(number, np.float64) and value not in (None, np.float32(number)):
+                return None  # XLA rounds it twice, first to float32: rounded once it may be another number
             return self._intern(target, _NUMPY[to](number if isinstance(number, np.generic) else float(number)))
 
     def multiple(self, monoid: str, name: str, constant: int, count: int) -> int | None:
