@@ -93,53 +93,41 @@ def validate_programs(before: Program, after: Program, options: Options, course:
 def _decided(
     before: Program, after: Program, options: Options, relations: Relations, course: Course, in_bounds: bool
 ) -> Decided:
-    """What is proved as the programs are and, where that leaves something, otherwise.
+    """What is proved as the programs are and, where that leaves something, otherwise: in weaker theories at first.
 
-    Terms may be simplified, and the before program's loops, which are paired at first, may be repeated.
+    The laws of the reals lead some terms away from what a weaker theory finds; what they prove counts where the checker
+    accepts it besides.
     """
-    attempt = partial(_attempted, before, after, options, relations, course, in_bounds)
-    found = attempt()
-    ways: list[dict[str, bool]] = []
-    if found.weaker.simplifiable:
-        ways.append({"simplifies": True})
-    if has_loops(before):
-        ways.append({"repeats": True, "simplifies": bool(ways)})
+    theory = Theory.REASSOCIATED if options.theory is Theory.REAL else options.theory
+    asked = _asking(before, after, options, relations, course.deadline)
+    below = partial(asked, accepted=theory, course=course.accepting(theory), traced=options.certificate)
+    weaker, every = below(), len(before.results)
+    ways = _other_ways(before, weaker)
     for way in ways:
-        if len(found.proved) == len(before.results):
+        if len(below_reals(weaker)) == every:
             break
-        for decision in filter(None, (found.weaker, found.real)):
+        weaker.release()
+        weaker = max(weaker, below(**way), key=lambda decision: len(below_reals(decision)))
+    decided = Decided(weaker)
+    for way in [{}, *ways] if options.theory is Theory.REAL and weaker.expected else []:
+        if len(decided.proved) == every:
+            break
+        for decision in filter(None, (weaker, decided.real)):
             decision.release()
-        other = attempt(**way)
-        found = other if len(other.proved) > len(found.proved) else found
-    return found
-
-
-def _attempted(
-    before: Program,
-    after: Program,
-    options: Options,
-    relations: Relations,
-    course: Course,
-    in_bounds: bool,
-    **way: bool,
-) -> Decided:
-    """What is proved in the theories that the options accept: over the reals, what the checker accepts besides.
-
-    The laws of the reals lead some terms away from what the weaker theory finds: it is tried first.
-    """
-    asked = partial(_asking(before, after, options, relations, course.deadline), **way)
-    over_reals = options.theory is Theory.REAL
-    theory = Theory.REASSOCIATED if over_reals else options.theory
-    weaker = asked(accepted=theory, course=course.accepting(theory), traced=options.certificate)
-    if not over_reals or len(below_reals(weaker)) == len(before.results) or not weaker.expected:
-        return Decided(weaker)
-    weaker.release()
-    real = asked(accepted=Theory.REAL, course=course.accepting(None), traced=True)
-    course.enter(Phase.CHECKING)
-    decided = with_reals(before, after, weaker, real, in_bounds=in_bounds, deadline=course.deadline)
-    for result in decided.accepted:
-        course.tell(Proved(result, decided.proved[result]))
+        real = asked(accepted=Theory.REAL, course=course.accepting(None), traced=True, **way)
+        course.enter(Phase.CHECKING)
+        found = with_reals(before, after, weaker, real, in_bounds=in_bounds, deadline=course.deadline)
+        for result in found.accepted:
+            course.tell(Proved(result, found.proved[result]))
+        decided = found if decided.real is None or len(found.proved) > len(decided.proved) else decided
     return decided
+
+
+def _other_ways(before: Program, decision: Decision) -> list[dict[str, bool]]:
+    """How else a decision may go: with terms simplified, and with the loops repeated that are paired at first."""
+    simplified = [{"simplifies": True}] if decision.simplifiable else []
+    repeated = [{"repeats": True, "simplifies": bool(simplified)}] if has_loops(before) else []
+    return [*simplified, *repeated]
 
 
 def _asking(

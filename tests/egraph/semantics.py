@@ -141,7 +141,7 @@ MACHINE: dict[str, Callable[..., Any]] = {
 
 
 class Exact:
-    """Rational arithmetic: what machine arithmetic rounds."""
+    """Rational arithmetic: what machine arithmetic rounds; by zero it divides as floats do."""
 
     def sample(self, dtype: str, rng: random.Random) -> Fraction:
         return Fraction(rng.randint(-9, 9), rng.choice([1, 1, 2, 3, 7]))
@@ -150,7 +150,7 @@ class Exact:
         return Fraction(number if isinstance(number, (int, Fraction)) else float(number))
 
     def equal(self, left: Any, right: Any) -> bool:
-        return left == right
+        return left == right or (left != left and right != right)
 
     def apply(self, op: str, source: str, target: str, values: list[Any]) -> Any:
         return _FIELD[op](*values)
@@ -164,10 +164,11 @@ _FIELD: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
     "multiply": lambda x, y: x * y,
-    "divide": lambda x, y: x / y,
+    "divide": lambda x, y: x / y if y else (math.copysign(math.inf, x) if x else math.nan),
     "negate": lambda x: -x,
     "maximum": max,
     "minimum": min,
+    "select": lambda p, x, y: x if p else y,
 }
 
 

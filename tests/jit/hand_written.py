@@ -31,7 +31,7 @@ class Program:
     sharded: Callable[..., Any]
     into: Any
     out: Any
-    arguments: tuple[Struct, ...]
+    arguments: tuple[Any, ...]
     theory: str = "reassociated"
     gradients: tuple[int, ...] = ()
 

@@ -18,6 +18,7 @@ from . import (
     hand_written_graphs,
     hand_written_lookups,
     hand_written_loops,
+    hand_written_means,
     hand_written_statistics,
     hand_written_transforms,
 )
@@ -30,6 +31,7 @@ PROGRAMS = {
         ("graphs", hand_written_graphs.PROGRAMS),
         ("look-ups", hand_written_lookups.PROGRAMS),
         ("loops", hand_written_loops.PROGRAMS),
+        ("means", hand_written_means.PROGRAMS),
         ("statistics", hand_written_statistics.PROGRAMS),
         ("transforms", hand_written_transforms.PROGRAMS),
     )

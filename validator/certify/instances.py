@@ -32,7 +32,7 @@ from ..relation.objects import Rel
 from ..rules import rule as notation
 from ..rules.constants import REALS
 from ..rules.rule import GUARDS, Pattern, Rule, Sort, is_variable, sorts
-from ..rules.rules import RULES, up_to
+from ..rules.rules import BY_NAME, RULES, up_to
 from .terms import InexpressibleError, Lines
 
 MAX_SECONDS = 10.0
@@ -43,6 +43,9 @@ MAX_NODES = 3_000
 
 _DEPTHS = (1, 2, 3, 4, 6, 8, 12, 24)
 """How many definitions deep the two terms are taken apart, one attempt after the other."""
+
+_BOTH_WAYS = frozenset({"sum-of-negated", "sum-of-scaled-binary"})
+"""Rules that are looked for by both sides: what is scaled outside may be scaled inside of what is summed."""
 
 Said = dict[str, Any]
 
@@ -211,7 +214,7 @@ class Search(Ground):
             self.close()
             if self.meets(goal):
                 return True
-            found = [each for rule in rules for each in self._matches(rule)]
+            found = [*(each for rule in rules for each in self._matches(rule)), *self._turned()]
             changed = False
             for rule, at, bound in found:
                 key = rule.name, at, tuple(sorted((name, str(what)) for name, what in bound.items()))
@@ -241,17 +244,34 @@ class Search(Ground):
         return what
 
     def _matches(self, rule: Rule) -> Iterator[tuple[Rule, Rel, dict[str, Any]]]:
-        left = rule.patterns[0]
         self._members = {}
         for number, (head, of) in list(enumerate(self.keys)):
             self._members.setdefault(self.root(number), []).append((head, of, number))
         for number, (head, of) in list(enumerate(self.keys)):
-            at, inner = self.rels.identity_on(head[1]), number
+            sides = rule.patterns if rule.name in _BOTH_WAYS else rule.patterns[:1]
+            starts = [(self.rels.identity_on(head[1]), number)]
             if head[2] == "view":
-                at, inner = head[3], of[0]
-            for bound in self._match_node(left, inner, {}):
-                for whole in self._guarded(rule, bound):
-                    yield rule, at, whole
+                starts.append((head[3], of[0]))
+            for at, inner in starts:
+                for bound in (each for side in sides for each in self._match_node(side, inner, {})):
+                    for whole in self._guarded(rule, bound):
+                        yield rule, at, whole
+
+    def _turned(self) -> Iterator[tuple[Rule, Rel, dict[str, Any]]]:
+        """Sums of products, each with its factors in the other order."""
+        for (dtype, points, kind, *head), of in list(self.keys):
+            piece = self.made.get(of[0]) if kind == "total" else None
+            if piece is None or piece.atom.kind is not Kind.PRODUCT or not self._is_identity(piece.rel):
+                continue
+            product = piece.atom
+            other = self.run.terms.make(Kind.PRODUCT, product.dtype, product.arity, product.key, product.parts[::-1])
+            self.opened |= {other}
+            first, second = (names(name, part.atom.arity) for name, part in zip("xy", product.parts, strict=True))
+            turn = self.rels.rel(f"{{[{','.join([*first, *second])}] -> [{','.join([*second, *first])}]}}")
+            turn = self.rels.restrict(turn, self.rels.range(piece.rel))
+            whole = self.read(other, self.rels.identity_on(self.rels.range(turn)))
+            bound = {"d": dtype, "m": head[0], "r": head[1], "s": turn, "x": whole}
+            yield BY_NAME["sum-of-view"], self.rels.identity_on(points), bound
 
     def _guarded(self, rule: Rule, bound: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """The ways to bind what only the guard says."""

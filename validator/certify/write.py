@@ -20,7 +20,6 @@ from ..read.ir import Op, Program, Region
 from ..relate.atoms import Atom, AtomKind
 from ..relate.context import Meeting
 from ..relate.decide import Decision
-from ..relate.spaces import Spaces
 from ..relate.trace import TracedOp
 from ..relate.value import AnyVal, Val
 from ..relation.store import Dom, RelationLimitError
@@ -82,7 +81,7 @@ class _Writing:
                 carried[start.number] = (self.loops[loop.op], "start", k)
                 carried[end.number] = (self.loops[loop.op], "end", k)
         self.lines = Lines(decision.device.context, carried)
-        self.spaces = Spaces(decision.device.context.store)
+        self.spaces = decision.device.context.spaces
 
     def text(self) -> str:
         self._programs()

@@ -45,7 +45,8 @@ class Value:
     theory: Theory = Theory.EXACT
 
     def needing(self, *theories: Theory) -> Self:
-        return replace(self, theory=strongest([self.theory, *theories]))
+        needed = strongest([self.theory, *theories])
+        return self if needed is self.theory else replace(self, theory=needed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

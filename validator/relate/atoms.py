@@ -61,11 +61,14 @@ class Atom:
     __repr__ = __str__
 
 
+def key_of(atom: Atom) -> Any:
+    """The op of a lifted term with its attributes, as terms are told apart by it."""
+    return (atom.data[1] if atom.rels else atom.key[2])[0]
+
+
 def name_of(atom: Atom) -> str | None:
     """The op of a lifted term."""
-    if atom.kind is not AtomKind.LIFT:
-        return None
-    key = atom.data[1][0] if atom.rels else atom.key[2][0]
+    key = key_of(atom) if atom.kind is AtomKind.LIFT else None
     return key[0] if isinstance(key, tuple) and isinstance(key[0], str) else None
 
 

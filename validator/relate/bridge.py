@@ -22,7 +22,6 @@ from ..relation.store import Dom, Rel, RelationLimitError
 from .algebra import Algebra
 from .atoms import Atom, AtomKind, name_of, reads_of
 from .chains import Chains, family_of, is_scalar_of
-from .spaces import Spaces
 
 if TYPE_CHECKING:
     from ..egraph.graph import TermGraph
@@ -65,7 +64,6 @@ class Bridge:
     """Those that wait to be filed there: most proofs never ask for a term of their type."""
     _leaves: dict[int, frozenset[int]] = field(default_factory=dict)
     _chains: Chains = field(init=False)
-    _spaces: Spaces = field(init=False)
     _regrouped: dict[Hashable, list[Atom]] = field(default_factory=dict)
     """The original's chains of one op, by what they combine."""
     _spoilt: set[Theory] = field(default_factory=set)
@@ -76,8 +74,7 @@ class Bridge:
     fired: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._chains = Chains(self.context.store)
-        self._spaces = Spaces(self.context.store)
+        self._chains = Chains(self.context.store, self.context.spaces)
 
     def note(self, atom: Atom) -> None:
         """Remember a term of the original as one that may be found again."""
@@ -228,12 +225,12 @@ class Bridge:
             return []
         if not store.single_valued(match):
             match = store.lexmin(match)
-        return [match] if store.set_equal(store.domain(match), self._spaces.of(atom)) else []
+        return [match] if store.set_equal(store.domain(match), self.context.spaces.of(atom)) else []
 
     def _places(self, walk: Walk, atom: Atom) -> list[tuple[Atom, Rel]]:
         """What an expression of lifted ops is made of, and how it is read at the expression's own indices."""
         found: list[tuple[Atom, Rel]] = []
-        stack = [(atom, walk.store.identity_on(self._spaces.of(atom)))]
+        stack = [(atom, walk.store.identity_on(self.context.spaces.of(atom)))]
         while stack and len(found) < MAX_LEAVES:
             operand, rel = stack.pop()
             if operand.kind is not AtomKind.LIFT:
@@ -303,12 +300,11 @@ class _Graph:
         self.terms: TermGraph = TermGraph(self._algebra, theory, limits)
         self._known: dict[int, int] = {}
         self._reads: dict[tuple[int, int], list[Rel]] = {}
-        self._spaces = Spaces(context.store)
         self._type = TermType
 
     def space(self, atom: Atom) -> Dom:
         """The indices at which the atom means something."""
-        return self._spaces.of(atom)
+        return self._context.spaces.of(atom)
 
     def term(self, atom: Atom) -> int:
         """The atom's term, its operands first; an explicit stack, since programs are deep."""

@@ -45,9 +45,8 @@ def is_scalar_of(operand: Atom, atom: Atom) -> bool:
 class Chains:
     """The chains of the terms of one validation."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._spaces = Spaces(store)
+    def __init__(self, store: Store, spaces: Spaces) -> None:
+        self._store, self._spaces = store, spaces
 
     def key(self, atom: Atom) -> Hashable:
         """What two groupings of one chain share, constants aside, which may come together; None for a mere pair."""

@@ -17,6 +17,7 @@ from ..relation.store import Dom, Rel, Store
 from .atoms import Atom, AtomKind, AtomTable
 from .bridge import Bridge
 from .lemmas import BY_NAME
+from .spaces import Spaces
 from .value import Piece
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Context:
     repeats: bool = False
     """Whether the original's loops are their bodies repeated, where their trips are known."""
     simplifies: bool = False
-    """Whether terms are simplified that compilers simplify: computed constants, and x + 0.0, of which x is left."""
+    """Whether terms are simplified: computed constants, x + 0.0, of which x is left, and powers of two as factors."""
     simplifiable: bool = False
     """Whether that would have made a difference to some term."""
     bridge: Bridge | None = None
@@ -98,8 +99,13 @@ class Context:
     """The forms of terms over the reals, where that theory is accepted."""
     meetings: dict[int, Meeting | None] = field(default_factory=dict)
     """By the number of an atom, as far as these were asked about: what else it is."""
+    spaces: Spaces = field(init=False)
+    """The indices at which terms mean something."""
     _serial: int = 0
     _seen: int = 0
+
+    def __post_init__(self) -> None:
+        self.spaces = Spaces(self.store)
 
     def is_new(self, atom: Atom) -> bool:
         """Whether this atom was made after the last one asked about: atoms are numbered in the order they are made."""

@@ -44,7 +44,10 @@ def resolve(walk: Walk, value: Val, *, own: bool = False, partly: bool = False) 
     `own` also recognises what only the partitioned program has given a name. `partly` also takes a named term out of a
     sum that holds more: only for a value that is not summed any further, since a larger term might still complete.
     """
-    return walk.changed(value, _resolved(walk, value, own, partly))
+    resolved = _resolved(walk, value, own, partly)
+    if walk.context.simplifies and resolved is not value and resolved.is_view:
+        resolved = walk.as_met(resolved)  # the original goes on with what it found the recognised term to be
+    return walk.changed(value, resolved)
 
 
 def _resolved(walk: Walk, value: Val, own: bool, partly: bool) -> Val:

@@ -15,7 +15,6 @@ from .atoms import Atom, AtomKind, name_of, reads_of
 from .context import Context
 from .needed import needed
 from .partial import CHOICES, is_total, not_total, stand_in
-from .spaces import Spaces
 from .value import AnyVal, Val
 
 if TYPE_CHECKING:
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 class LeftOut:
     """Told by the walk of the original, in its order, and asked once that is at its end (`seal`)."""
 
-    def __init__(self, context: Context, spaces: Spaces) -> None:
-        self._context, self._store, self._spaces = context, context.store, spaces
+    def __init__(self, context: Context) -> None:
+        self._context, self._store = context, context.store
         self.last_original = 0
         """The greatest number of a term that the original computes."""
         self._computed_at: dict[int, Dom] = {}
@@ -129,7 +128,7 @@ class LeftOut:
         for number, atom in left_out.items():
             everywhere = store.everything(atom.arity)
             indices = found.get(number, store.set_minus(everywhere, everywhere))
-            if not store.set_subset(self._spaces.of(atom), indices):
+            if not store.set_subset(self._context.spaces.of(atom), indices):
                 self._limited[number] = indices
 
     # asked ----------------------------------------------------------------------------------------------------------

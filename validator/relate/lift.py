@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ..ops.monoid import Monoid
 from ..ops.record import Theory
 from ..ops.values import gathered
 from ..read.ir import DType, TensorType
@@ -21,6 +22,7 @@ from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .computed import computed
 from .context import Candidate, Meeting
+from .scaled import Multiple, constant_scale, multiple_of
 from .value import Piece, Val, strongest
 from .zeros import without_zero
 
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 
 MAX_FRESH_PIECES = 12
 """A device value without a relation in more pieces and divisions than this is given a name as it stands."""
+
+
+_COMMUTATIVE = frozenset({Monoid.ADD.value, Monoid.MUL.value})
+"""Linear ops of which the operands may change places."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,10 +110,9 @@ def _meeting(walk: Walk, atom: Atom) -> Meeting | None:
     """What a new term equals, and the theory that this needs."""
     bridge, reals = walk.context.bridge, walk.context.reals
     simpler = _simpler(walk, atom)
-    if simpler is not None and walk.context.simplifies:
+    if simpler is not None:
         walk.context.used("e-graph")
         return simpler
-    walk.context.simplifiable |= simpler is not None
     if bridge is not None and atom.kind is AtomKind.LIFT:
         if walk.is_original:
             bridge.note(atom)
@@ -125,11 +130,34 @@ def _meeting(walk: Walk, atom: Atom) -> Meeting | None:
 
 
 def _simpler(walk: Walk, atom: Atom) -> Meeting | None:
-    """What a compiler makes of a term ahead."""
-    if (number := computed(walk, atom)) is not None:
+    """What a compiler makes of a term ahead, or how it is scaled, if terms are simplified here."""
+    number, other, multiple = computed(walk, atom), without_zero(walk, atom), multiple_of(walk, atom)
+    if not walk.context.simplifies:
+        walk.context.simplifiable |= number is not None or other is not None or multiple is not None
+    elif number is not None:
         return Meeting(((number.atom, number.rel),), Theory.EXACT)
-    other = without_zero(walk, atom)
-    return None if other is None else Meeting(((other, None),), Theory.REASSOCIATED)
+    elif other is not None:
+        return Meeting(((other, None),), Theory.REASSOCIATED)
+    elif multiple is not None:
+        whole = _scaled(walk, multiple)
+        return Meeting(tuple((piece.atom, piece.rel) for piece in whole.pieces), Theory.REASSOCIATED)
+    return None
+
+
+def _scaled(walk: Walk, multiple: Multiple) -> Val:
+    """The op or the term that a constant multiplies, and that with the constant."""
+    (value, *_), scale = multiple.operands, multiple.scale
+    if multiple.op is not None:
+        commutes = multiple.op[0] in _COMMUTATIVE
+        type_ = multiple.operands[-1].type
+        value = lift(walk, multiple.op, multiple.operands, type_, commutative=commutes)
+    value = value if value.is_view else walk.as_one(value)
+    if scale == 1:
+        return value
+    if scale == -1:
+        return lift(walk, ("stablehlo.negate", ()), [value], value.type)
+    constant = constant_scale(walk, scale, value.type.dtype, value.domain)
+    return lift(walk, (Monoid.MUL.value, ()), [value, constant], value.type, commutative=True)
 
 
 def _is_known(walk: Walk, key: Hashable, operands: Sequence[Val], *, dtype: DType, commutative: bool) -> bool:

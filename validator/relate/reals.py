@@ -34,7 +34,6 @@ from .left_out import LeftOut
 from .partial import is_total, made_of
 from .polynomials import MAX_PIECES, Polynomials
 from .signs import Signs
-from .spaces import Spaces
 from .value import Piece
 
 if TYPE_CHECKING:
@@ -68,12 +67,11 @@ class Reals:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._store = context.store
-        self._spaces = Spaces(context.store)
         self._polynomials = Polynomials(context)
         self._forms: dict[tuple[int, bool], Form | None] = {}
         self._finite: dict[int, bool] = {}
         self._terms: dict[_Key, list[Definition]] = {}
-        self.left_out = LeftOut(context, self._spaces)
+        self.left_out = LeftOut(context)
         self._signs = Signs(context, self._polynomials, self.is_real)
         self._made_of_reals: set[int] = set()
         """Numbers of terms that are known to be made of real numbers alone."""
@@ -213,14 +211,14 @@ class Reals:
         return self._forms[key]
 
     def _itself(self, atom: Atom) -> Form:
-        space = self._spaces.of(atom)
+        space = self._context.spaces.of(atom)
         return self._polynomials.factor(atom, self._store.identity_on(space), space)
 
     def _computed(self, walk: Walk, atom: Atom, deep: bool) -> Form | None:
         """The form by what the term is made of; None where it is made of nothing that has one."""
         if not atom.dtype.is_float:
             return None  # integers wrap
-        space = self._spaces.of(atom)
+        space = self._context.spaces.of(atom)
         if atom.kind is AtomKind.LIFT:
             name = name_of(atom)
             if self.left_out.is_exposed(atom):
@@ -246,12 +244,12 @@ class Reals:
 
     def _operands(self, walk: Walk, atom: Atom, deep: bool) -> list[Form]:
         """The forms of what a lifted term is an op of, on its indices."""
-        space = self._spaces.of(atom)
+        space = self._context.spaces.of(atom)
         return [self._read(walk, operand, rel, space, deep) for operand, rel in reads_of(atom)]
 
     def _chosen(self, walk: Walk, atom: Atom, deep: bool) -> Form:
         """What a predicate chooses, [p] · (a − b) + b; of a predicate as a number, [p] itself."""
-        space, (predicate, *choices) = self._spaces.of(atom), reads_of(atom)
+        space, (predicate, *choices) = self._context.spaces.of(atom), reads_of(atom)
         test, rel = predicate
         if rel is None:
             rel = self._store.identity_on(space) if test.arity == space.arity else walk.empty_tuple(space)

@@ -14,6 +14,7 @@ from .splitting import taken_apart
 from .value import Piece, Val
 
 if TYPE_CHECKING:
+    from .context import Definition
     from .walk import Walk
 
 
@@ -35,12 +36,24 @@ def unfolded(walk: Walk, value: Val) -> Val | None:
             pieces.append(piece)
             continue
         levels = max(levels, definition.levels)
-        for part in definition.pieces:
-            if not (monoid.idempotent or walk.counts_once(piece.rel, part.rel)):
-                return None
-            rel = walk.store.compose(piece.rel, part.rel)
-            pieces.append(Piece(part.atom, rel, piece.coefficient * part.coefficient))
+        parts = elements(walk, piece, definition)
+        if parts is None:
+            return None
+        pieces += parts
     apart = taken_apart(walk, value, monoid, pieces, levels)
     if apart is not None:
         walk.context.used("unfolding")
     return apart
+
+
+def elements(walk: Walk, piece: Piece, definition: Definition) -> list[Piece] | None:
+    """What a term is a sum of, through the relation by which a sum reads the term; None where it counts some twice."""
+    if definition.monoid is None:
+        return None
+    parts: list[Piece] = []
+    for part in definition.pieces:
+        if not (definition.monoid.idempotent or walk.counts_once(piece.rel, part.rel)):
+            return None
+        rel = walk.store.compose(piece.rel, part.rel)
+        parts.append(Piece(part.atom, rel, piece.coefficient * part.coefficient))
+    return parts

@@ -6,6 +6,7 @@ device coordinates, and the one that names terms. How each op relates is told by
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ from .fold import complete_part, resolve
 from .lift import met
 from .names import name_value
 from .patience import Patience
+from .scaled import multiple_of_sum
 from .trace import Trace
 from .value import AnyVal, Piece, TokenVal, Val, strongest
 
@@ -208,19 +210,33 @@ class Walk(Prover):
     def settle(self, value: Val) -> Val:
         """What a summation gives: in the original one named term, in the partitioned program whatever folds."""
         value = resolve(self, value)
-        if self.is_original and not value.is_view:
+        if not value.is_view and (self.is_original or self._is_known_multiple(value)):
             return self.named(value)
         return value
 
+    def _is_known_multiple(self, value: Val) -> bool:
+        """Whether a sum is a multiple of one that the original has, and terms are simplified here."""
+        multiple = multiple_of_sum(self, value)
+        self.context.simplifiable |= multiple is not None
+        return multiple is not None and self.context.simplifies and resolve(self, *multiple.operands).is_view
+
     def named(self, value: Val) -> Val:
         """The value under a name of its own, or as what else it is found to be over the reals."""
-        value = name_value(self, value)
-        if self.context.reals is None:
-            return value
+        return self.as_met(name_value(self, value))
+
+    def as_met(self, value: Val) -> Val:
+        """A value with what its terms are found to be in their place."""
         theories = [value.theory]
         pieces = [part for piece in value.pieces for part in met(self, piece, theories)]
+        if len(pieces) == len(value.pieces) and all(map(operator.is_, pieces, value.pieces)):
+            return value
         found = Val(value.type, gathered(self.store, pieces), value.domain, theory=strongest(theories))
-        return self.equated(value, found)
+        return self.changed(value, self.equated(value, found))
+
+    def as_one(self, value: Val) -> Val:
+        """A sum as the term that it is, of its own where the original has none; never as parts of other terms."""
+        found = resolve(self, value)
+        return found if found.is_view else self.named(found)
 
     def equated(self, ordinary: Val, value: Val) -> Val:
         """A value with terms in other terms' place, which certificates tell after what it was."""

@@ -27,7 +27,12 @@ TOTALS = (
 )
 
 ARITHMETIC = (
-    _reassociated("neutral-up-to-sign", "(f x (const c))", "x", "neutral-loose f d c", "x + 0 and x - (-0), where only -0 changes"),
+    _reassociated("neutral-up-to-sign",        "(f x (const c))",                             "x",                                           "neutral-loose f d c",                 "x + 0 and x - (-0), where only -0 changes"),
+    _reassociated("divide-of-scaled",          "(divide (multiply x (const c)) y)",           "(multiply (divide x y) (const c))",           "float d, power-of-two d c",           "a power of two only moves exponents"),
+    _reassociated("select-of-scaled-or-zero",  "(select p (multiply x (const c)) (const z))", "(multiply (select p x (const z)) (const c))", "float d, zero d z, power-of-two d c", "a multiple of zero is zero"),
+    _reassociated("select-of-zero-or-scaled",  "(select p (const z) (multiply x (const c)))", "(multiply (select p (const z) x) (const c))", "float d, zero d z, power-of-two d c", "a multiple of zero is zero"),
+    _reassociated("select-of-negated-or-zero", "(select p (negate x) (const z))",             "(negate (select p x (const z)))",             "float d, zero d z",                   "zero has no sign"),
+    _reassociated("select-of-zero-or-negated", "(select p (const z) (negate x))",             "(negate (select p (const z) x))",             "float d, zero d z",                   "zero has no sign"),
 )
 
 NORMAL_FORMS = (

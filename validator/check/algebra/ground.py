@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ...ops.contraction_maps import PLAIN
 from ...ops.record import Theory, strongest
 from ...ops.values import Piece
 from ...read.certificates import Fact
@@ -124,6 +125,11 @@ class Ground:
             return self.node(dtype, points, "const", self.number(term, integer))
         if term.kind is Kind.GUARD:
             raise Rejection(f"{term} may be absent")
+        if term in self.opened and self._multiplies(term):
+            size, rest = (part.atom.arity for part in parts)
+            reads = rels.project_out(rel, size, rest), rels.project_out(rel, 0, size)
+            of = tuple(self.read(part.atom, read) for part, read in zip(parts, reads, strict=True))
+            return self.node(dtype, points, "op", "multiply", dtype, of=of)
         if term in self.opened and term.kind in (Kind.APPLY, Kind.VIEW, Kind.SUM) and parts and not is_guarded(parts):
             inside = [part for part in parts if rels.set_subset(rels.range(rel), rels.domain(part.rel))]
             if term.kind is Kind.VIEW and inside:
@@ -137,6 +143,11 @@ class Ground:
             if monoid is not None and free and inside and not others and part.coefficient == 1:
                 return self.total(self.symbol(monoid.value), rel, part.rel, lambda at: self.read(part.atom, at))
         return self.node(dtype, points, "leaf", term, rel)
+
+    def _multiplies(self, term: Term) -> bool:
+        """Whether a term is what `multiply` makes of two factors, up to the type in which that is rounded."""
+        plain = term.kind is Kind.PRODUCT and term.key == repr(PLAIN) and self.theory is not Theory.EXACT
+        return plain and {part.atom.dtype for part in term.parts} == {term.dtype} and not is_guarded(term.parts)
 
     def total(self, monoid: str, at: Rel, inner: Rel, child: Callable[[Rel], int]) -> int:
         """What `inner` leads to, combined, and read through a function `at`."""
