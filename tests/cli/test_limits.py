@@ -108,7 +108,7 @@ def test_memory(patched):
         + "cone.search = hoard\n"
     )
     start = time.monotonic()
-    report = limited(chain("multiply"), chain("divide"), Options(memory_limit=1_000, timeout=60))
+    report = limited(chain("multiply"), chain("divide"), Options(memory_limit=600, timeout=60))
     assert time.monotonic() - start < 30
     assert verdicts(report) == [Verdict.PROVED, Verdict.NOT_PROVED]
     assert str(report.notes[-1]) == "the memory limit was reached while looking for a counterexample"

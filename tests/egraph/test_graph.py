@@ -335,3 +335,16 @@ def test_a_copy_of_the_process_lets_go_of_no_graph() -> None:
         kept.append(graph)
 
     assert apart(work, 20.0, 60.0) == "TermGraph"
+
+
+def test_the_rules_take_little_memory() -> None:
+    script = (
+        "import resource\n"
+        "from shardproof.validator.egraph.engine import Engine\n"
+        "from shardproof.validator.egraph.schema import program\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "engine = Engine(program())\n"
+        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 60  # MB
