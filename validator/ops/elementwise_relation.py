@@ -8,8 +8,8 @@ from typing import Any
 
 from ..read.attributes import Comparison
 from ..read.ir import DType, Op, TensorType
-from ..relation.build import names
-from ..relation.objects import Dom
+from ..relation.build import constant, names
+from ..relation.objects import Dom, Rel
 from .engine import Engine, Function, RowOperand
 from .guarded import Guarded, chosen, index_form, split_guarded
 from .integers import index_function
@@ -311,15 +311,21 @@ def _where(engine: Engine, predicate: Any, number: int) -> Dom:
 def _select_by_guards(engine: Engine, predicate: Any, on_true: Any, on_false: Any) -> Any:
     """A predicate on unknown indices restricts the guards of the chosen operand.
 
-    Only where an operand is itself read by such guards (a masked look-up): elsewhere selection is an op like any other.
+    Only where an operand is itself read by such guards (a masked look-up), or where the predicate finds an unknown
+    place (as an update of a slice does): elsewhere selection is an op like any other.
     """
     if has_guards(engine, predicate):
         return None
     # whether a look-up has a name by now depends on what else a program does with it
     on_true, on_false = (_without_names(engine, value) for value in (on_true, on_false))
+    store, tested = engine.store, None
     if not (has_guards(engine, on_true) or has_guards(engine, on_false)):
-        return None
-    store, tested = engine.store, index_form(engine, predicate)
+        if any(is_uniform(engine, value) for value in (on_true, on_false)):
+            return None
+        tested = _placed(engine, predicate)
+        if tested is None:
+            return None
+    tested = tested or index_form(engine, predicate)
     monoids = {value.monoid for value in (on_true, on_false) if value.monoid is not None}
     if len(monoids) > 1:
         return None
@@ -345,6 +351,31 @@ def _select_by_guards(engine: Engine, predicate: Any, on_true: Any, on_false: An
     return engine.value(on_true.type, engine.gathered(pieces), domain, monoid, levels, theory)
 
 
+def _placed(engine: Engine, predicate: Any) -> Any:
+    """A predicate under guards, if it tells at which points an unknown integer lies; None for any other.
+
+    Of two points either the same integers lie there, or none that lie at both; and these are not all the points.
+    """
+    if not all(engine.integer_operation(piece.atom) for piece in predicate.pieces):
+        return None
+    store, tested = engine.store, index_form(engine, predicate)
+    found: Rel | None = None
+    for piece in tested.pieces:
+        true, guards = store.fix_range(piece.rel, 0, 1), split_guarded(engine, piece).guards
+        if len(guards) > 1 or any(guard.dtype.is_bool for guard in guards):
+            return None
+        if store.empty(true):
+            continue
+        if found is not None or not guards:
+            return None
+        found = store.project_out(true, 0, 1)
+    if found is None or not store.equal(store.compose(store.compose(found, store.reverse(found)), found), found):
+        return None
+    lies = store.project_out(found, 0, found.arity_out - 1)
+    everywhere = store.compose(constant(store, store.domain(lies)), store.reverse(constant(store, store.range(lies))))
+    return None if store.equal(lies, everywhere) else tested
+
+
 def _without_names(engine: Engine, value: Any) -> Any:
     """A view with what named look-ups in it are of."""
     store, pieces = engine.store, []
@@ -360,6 +391,11 @@ def _without_names(engine: Engine, value: Any) -> Any:
 
 def has_guards(engine: Engine, value: Any) -> bool:
     return any(engine.unguarded(piece.atom)[1] for piece in value.pieces)
+
+
+def is_uniform(engine: Engine, value: Any) -> bool:
+    """Whether a view holds constants alone."""
+    return is_known(engine, value) or all(engine.number_of(piece.atom) is not None for piece in value.pieces)
 
 
 def is_constant(engine: Engine, value: Any, number: int) -> bool:
