@@ -19,7 +19,9 @@ from . import (
     hand_written_lookups,
     hand_written_loops,
     hand_written_means,
+    hand_written_serving,
     hand_written_statistics,
+    hand_written_training,
     hand_written_transforms,
 )
 from .conftest import Capture
@@ -32,7 +34,9 @@ PROGRAMS = {
         ("look-ups", hand_written_lookups.PROGRAMS),
         ("loops", hand_written_loops.PROGRAMS),
         ("means", hand_written_means.PROGRAMS),
+        ("serving", hand_written_serving.PROGRAMS),
         ("statistics", hand_written_statistics.PROGRAMS),
+        ("training", hand_written_training.PROGRAMS),
         ("transforms", hand_written_transforms.PROGRAMS),
     )
     for name, program in programs.items()
