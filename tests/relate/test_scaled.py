@@ -1,4 +1,4 @@
-"""Powers of two that leave products, choices and sums: a proof meets where both programs have them outside."""
+"""Constants that leave products, choices and sums: a proof meets where both programs have them outside."""
 
 from __future__ import annotations
 
@@ -144,9 +144,47 @@ def test_other_types_of_floats(dtype: str) -> None:
     assert validate_modules(module(result, inside, dtype), module(result, other, dtype)).verdict is not Verdict.PROVED
 
 
-def test_other_constants_stay() -> None:
-    """What is no power of two is rounded before the sum or after it: that needs the real numbers."""
-    before, after = "s = multiply x b\nr = dot s y", "s = dot x y\nr = multiply s b"
+OTHER_CONSTANTS = {
+    "a contraction": (
+        T,
+        "s = multiply x b\nr = dot s y",
+        "s = dot x y\nr = multiply s b",
+        "s = dot x y\nr = divide s b",
+    ),
+    "a quotient": (
+        T,
+        "s = divide x b\nr = divide s y",
+        "s = divide x y\nr = divide s b",
+        "s = divide x y\nr = multiply s b",
+    ),
+    "a quotient of quotients": (
+        V,
+        "s = divide x b\nt = divide s n\nr = sum t",
+        "s = divide x n\nt = divide s b\nr = sum t",
+        "s = divide x n\nt = multiply s b\nr = sum t",
+    ),
+    "a sum": (
+        V,
+        "s = divide x b\nt = multiply s c\nr = sum t",
+        "s = divide x b\nt = sum s\nr = scale t",
+        "s = sum x\nr = scale s",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_CONSTANTS)
+def test_other_constants_leave_products_and_sums(name: str) -> None:
+    result, inside, outside, other = OTHER_CONSTANTS[name]
+    for before, after in ((inside, outside), (outside, inside)):
+        report = validate_modules(module(result, before), module(result, after), certificate=True)
+        assert report.verdict is Verdict.PROVED, str(report)
+        assert report.theory is not None and report.theory.value == "reassociated"
+        assert report.certificate is not None, report.notes
+    assert validate_modules(module(result, inside), module(result, other)).verdict is Verdict.REFUTED
+
+
+def test_of_sums_of_two_only_powers_of_two_are_factors() -> None:
+    before, after = "s = multiply x b\nt = multiply y b\nr = add s t", "s = add x y\nr = multiply s b"
     assert validate_modules(module(T, before), module(T, after)).verdict is Verdict.NOT_PROVED
     report = validate_modules(module(T, before), module(T, after), theory="real")
     assert report.theory is not None and report.theory.value == "real"

@@ -44,7 +44,7 @@ MAX_NODES = 3_000
 _DEPTHS = (1, 2, 3, 4, 6, 8, 12, 24)
 """How many definitions deep the two terms are taken apart, one attempt after the other."""
 
-_BOTH_WAYS = frozenset({"sum-of-negated", "sum-of-scaled-binary"})
+_BOTH_WAYS = frozenset({"sum-of-divided", "sum-of-negated", "sum-of-scaled"})
 """Rules that are looked for by both sides: what is scaled outside may be scaled inside of what is summed."""
 
 Said = dict[str, Any]

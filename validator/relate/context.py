@@ -90,7 +90,7 @@ class Context:
     repeats: bool = False
     """Whether the original's loops are their bodies repeated, where their trips are known."""
     simplifies: bool = False
-    """Whether terms are simplified: computed constants, x + 0.0, of which x is left, and powers of two as factors."""
+    """Whether terms are simplified: computed constants, x + 0.0, of which x is left, and constants as factors."""
     simplifiable: bool = False
     """Whether that would have made a difference to some term."""
     bridge: Bridge | None = None

@@ -22,7 +22,7 @@ from ..relation.store import Dom, Rel
 from .atoms import Atom, AtomKind
 from .computed import computed
 from .context import Candidate, Meeting
-from .scaled import Multiple, constant_scale, multiple_of
+from .scaled import Multiple, constant_of, multiple_of
 from .value import Piece, Val, strongest
 from .zeros import without_zero
 
@@ -152,12 +152,12 @@ def _scaled(walk: Walk, multiple: Multiple) -> Val:
         type_ = multiple.operands[-1].type
         value = lift(walk, multiple.op, multiple.operands, type_, commutative=commutes)
     value = value if value.is_view else walk.as_one(value)
-    if scale == 1:
-        return value
-    if scale == -1:
-        return lift(walk, ("stablehlo.negate", ()), [value], value.type)
-    constant = constant_scale(walk, scale, value.type.dtype, value.domain)
-    return lift(walk, (Monoid.MUL.value, ()), [value, constant], value.type, commutative=True)
+    if scale in (1, -1):
+        return value if scale == 1 else lift(walk, ("stablehlo.negate", ()), [value], value.type)
+    op, number = constant_of(scale, value.type.dtype) or (None, 0)
+    assert op is not None
+    constant = Val(value.type, (walk.constant_piece(number, value.type.dtype, value.domain),), value.domain)
+    return lift(walk, (op, ()), [value, constant], value.type, commutative=op in _COMMUTATIVE)
 
 
 def _is_known(walk: Walk, key: Hashable, operands: Sequence[Val], *, dtype: DType, commutative: bool) -> bool:

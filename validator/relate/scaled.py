@@ -1,14 +1,15 @@
-"""Terms as multiples of others by powers of two, with the constant outside of products, choices and sums.
+"""Terms as multiples of others, with the constant outside of products and sums and, if a power of two, of choices.
 
 Devices average before they add up, where the original divides a sum, and what is done with a gradient in between is
 linear in it: so one program scales what the other one computes with. In both the constant is moved out as far as it
-goes, where they meet. Each step is an instance of a rule: *sum-of-scaled-binary*, *divide-of-scaled*,
-*select-of-scaled* and its like, or of *sums-and-products-reordered*. Theory: reassociated. Where both programs scale
+goes, where they meet. Each step is an instance of a rule: *sum-of-scaled*, *divide-of-scaled*,
+*select-of-scaled* and their like, or of *sums-and-products-reordered*. Theory: reassociated. Where both programs scale
 alike no law is needed, so it is done only where no proof was found without.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -55,7 +56,7 @@ def multiple_of(walk: Walk, atom: Atom) -> Multiple | None:
         return None
     value = sum_named(walk, atom)
     found = _of_op(walk, atom) if value is None else multiple_of_sum(walk, value)
-    return found if found is not None and _is_exact(found.scale, atom.dtype) else None
+    return found if found is not None and constant_of(found.scale, atom.dtype) else None
 
 
 def multiple_of_sum(walk: Walk, value: Val) -> Multiple | None:
@@ -84,17 +85,23 @@ def sum_named(walk: Walk, atom: Atom) -> Val | None:
     return Val(TensorType((), atom.dtype), definition.pieces, domain, definition.monoid, definition.levels)
 
 
-def constant_scale(walk: Walk, scale: Fraction, dtype: DType, domain: Dom) -> Val:
-    """The constant by which something is scaled."""
-    return Val(TensorType((), dtype), (walk.constant_piece(float(scale), dtype, domain),), domain)
+def constant_of(scale: Fraction, dtype: DType) -> tuple[str, float] | None:
+    """(multiply or divide, number of the type) for a scale; None where neither it nor its reciprocal is a number."""
+    for op, number in (("stablehlo.multiply", scale), ("stablehlo.divide", 1 / scale)):
+        with np.errstate(all="ignore"):
+            rounded = float(np.asarray(float(number)).astype(STORAGE[dtype]))
+        if abs(rounded) < math.inf and Fraction(rounded) == number:
+            return op, rounded
+    return None
 
 
 def _of_op(walk: Walk, atom: Atom) -> Multiple | None:
     name, space = name_of(atom), walk.context.spaces.of(atom)
     if name == "stablehlo.negate" or (name in ("stablehlo.multiply", "stablehlo.divide") and _constant_of(walk, atom)):
         scale, base = _unscaled(walk, atom)
-        # what one op scales is as it has to be, if that is a multiplication or, by -1, a change of sign
-        outside = base.atom in atom.operands and name == ("stablehlo.negate" if scale == -1 else "stablehlo.multiply")
+        op, _ = constant_of(scale, atom.dtype) or (None, 0)
+        # what one op scales is as it has to be, if it is the op for this constant
+        outside = base.atom in atom.operands and name == ("stablehlo.negate" if scale == -1 else op)
         return None if scale == 1 or outside else Multiple(scale, (_value(base, space),))
     if name not in _LINEAR:
         return None
@@ -115,6 +122,8 @@ def _of_op(walk: Walk, atom: Atom) -> Multiple | None:
                 return None
     if scale is None or all(part == 1 for part, _ in bases):
         return None
+    if name in (*_ADDS, "stablehlo.select") and not is_power_of_two(scale):
+        return None  # of a sum of two that is a law of the reals, and choices have a rule for powers of two alone
     return Multiple(scale, tuple(_value(base, space) for _, base in bases), (name, key_of(atom)[1]))
 
 
@@ -157,17 +166,24 @@ def _factor_of(walk: Walk, atom: Atom) -> tuple[Fraction, Piece] | None:
 
 
 def _constant_of(walk: Walk, atom: Atom) -> tuple[Fraction, Atom] | None:
-    """(constant, operand) of an op that multiplies an operand of its own indices by a power of two, or divides it."""
+    """(constant, operand) of an op that multiplies an operand of its own indices by a constant, or divides it."""
     name = name_of(atom)
     if name not in ("stablehlo.multiply", "stablehlo.divide") or atom.rels:
         return None
     for constant, other in (atom.operands[::-1], atom.operands)[: 2 if name == "stablehlo.multiply" else 1]:
-        number = walk.number_of(constant)
-        if not isinstance(number, (int, float)) or other.arity != atom.arity or other.kind is AtomKind.CONSTANT:
-            continue
-        if abs(number) < float("inf") and is_power_of_two(Fraction(number)):
-            return Fraction(number) if name == "stablehlo.multiply" else 1 / Fraction(number), other
+        number = _number_of(walk, constant) if other.arity == atom.arity else None
+        if number and other.kind is not AtomKind.CONSTANT:
+            return number if name == "stablehlo.multiply" else 1 / number, other
     return None
+
+
+def _number_of(walk: Walk, atom: Atom) -> Fraction | None:
+    """A finite constant, or the quotient of two."""
+    if name_of(atom) == "stablehlo.divide" and not atom.arity:
+        first, second = (_number_of(walk, operand) for operand in atom.operands)
+        return first / second if first is not None and second else None
+    number = walk.number_of(atom)
+    return Fraction(number) if isinstance(number, (int, float)) and abs(number) < math.inf else None
 
 
 def _factor_of_product(walk: Walk, product: Atom) -> tuple[Fraction, Piece] | None:
@@ -202,9 +218,3 @@ def _through(walk: Walk, atom: Atom, rel: Rel | None, space: Dom) -> Piece:
 
 def _value(piece: Piece, space: Dom) -> Val:
     return Val(TensorType((), piece.atom.dtype), (piece,), space)
-
-
-def _is_exact(scale: Fraction, dtype: DType) -> bool:
-    """Whether a power of two is a number of the type."""
-    with np.errstate(all="ignore"):
-        return Fraction(float(np.asarray(float(scale)).astype(STORAGE[dtype]))) == scale

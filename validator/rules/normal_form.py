@@ -10,7 +10,7 @@ What a form may do depends on the element type and the theory:
     integers       one polynomial modulo 2^bits, products multiplied out
     any order      max, min, and, or: the set of what is combined; xor: what occurs an odd number of times
     reassociated   terms and factors are multisets: nothing cancels, only constants combine, and exactly;
-                   a constant goes into a sum only if it is a power of two
+                   a constant goes into a sum of operands only if it is a power of two
     real           coefficients add and cancel, factors have integer exponents, exponentials join
 """
 
@@ -289,6 +289,9 @@ class Forms:
         """(class, constant other than zero) whose product the node is."""
         if node.op == "negate":
             return node.operands[0], Fraction(-1)
+        if node.op == "divide":
+            divisor = _constant(self._of(node.operands[1]))
+            return (node.operands[0], 1 / divisor) if divisor else None
         if node.op != "multiply":
             return None
         for operand, other in (node.operands, node.operands[::-1]):
@@ -328,16 +331,20 @@ class Forms:
         for form, other, operand in ((first, second, node.operands[1]), (second, first, node.operands[0])):
             constant = _constant(form)
             if constant is not None:
-                scaled = _scale(laws, other, constant)
-                if scaled is None and constant:
-                    monomial, coefficient = self._factor(operand)
-                    scaled = ((monomial, coefficient * constant),)
-                return scaled
+                return self._multiple(other, operand, constant)
         if not laws.expand:
             first, second = ((self._factor(operand),) for operand in node.operands)
         if len(first) * len(second) > LONGEST:
             return None
         return _sum(laws, ((_times(laws, one, other), c * k) for one, c in first for other, k in second))
+
+    def _multiple(self, form: Linear, number: int, factor: Fraction) -> Linear | None:
+        """A class with this form, times a constant; whole where the constant does not go into its sum."""
+        scaled = _scale(self._laws, form, factor)
+        if scaled is None and factor:
+            monomial, coefficient = self._factor(number)
+            scaled = ((monomial, coefficient * factor),)
+        return scaled
 
     def _quotient(self, node: Operation, first: Linear, second: Linear) -> Linear | None:
         laws = self._laws
@@ -345,8 +352,7 @@ class Forms:
             return None
         constant = _constant(second)
         if constant is not None:
-            exact = constant != 0 and (laws.field or is_power_of_two(constant))
-            return _scale(laws, first, 1 / constant) if exact else None
+            return self._multiple(first, node.operands[0], 1 / constant) if constant else None
         if not laws.field:
             return None
         if len(second) != 1:

@@ -17,10 +17,8 @@ def _real(name: str, left: str, right: str, guard: str, reason: str) -> Rule:
 
 
 TOTALS = (
-    _real("sum-of-scaled",      "(total add r (multiply x (const c)))",              "(multiply (total add r x) (const c))",                              "reals d, finite d c",                            "distributive law"),
     _real("sum-of-factor",      "(total add r (multiply x (view s y)))",             "(multiply (total add r x) (view q y))",                             "reals d, compose r s q, function q",             "distributive law: the factor is the same for all summands"),
     _real("sum-of-quotient",    "(total add r (divide x (view s y)))",               "(divide (total add r x) (view q y))",                               "reals d, compose r s q, function q",             "distributive law: the divisor is the same for all summands"),
-    _real("sum-of-divided",     "(total add r (divide x (const c)))",                "(divide (total add r x) (const c))",                                "reals d, nonzero d c",                           "distributive law"),
     _real("sum-of-shifted-exp", "(total add r (exponential (add x (view s y))))",    "(multiply (total add r (exponential x)) (exponential (view q y)))", "reals d, compose r s q, function q",             "exp(x + m) = exp(x) exp(m): softmax does not depend on its shift"),
     _real("max-of-shifted",     "(total maximum r (add x (view s y)))",              "(add (total maximum r x) (view q y))",                              "reals d, compose r s q, function q, nonempty r", "a shift keeps the order"),
     _real("min-of-shifted",     "(total minimum r (add x (view s y)))",              "(add (total minimum r x) (view q y))",                              "reals d, compose r s q, function q, nonempty r", "a shift keeps the order"),
