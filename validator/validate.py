@@ -8,6 +8,7 @@ contradict each other, the run ends as an internal error (`guard.py`).
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -102,14 +103,15 @@ def _decided(
     asked = _asking(before, after, options, relations, course.deadline)
     below = partial(asked, accepted=theory, course=course.accepting(theory), traced=options.certificate)
     weaker, every = below(), len(before.results)
-    ways = _other_ways(before, weaker)
-    for way in ways:
+    repeated = [{"repeats": True}] if has_loops(before) else []
+    for way in _other_ways(weaker, repeated):
         if len(below_reals(weaker)) == every:
             break
         weaker.release()
         weaker = max(weaker, below(**way), key=lambda decision: len(below_reals(decision)))
     decided = Decided(weaker)
-    for way in [{}, *ways] if options.theory is Theory.REAL and weaker.expected else []:
+    # what terms are simplified to is no more than what the laws of the reals find by themselves
+    for way in [{}, *repeated] if options.theory is Theory.REAL and weaker.expected else []:
         if len(decided.proved) == every:
             break
         for decision in filter(None, (weaker, decided.real)):
@@ -123,11 +125,12 @@ def _decided(
     return decided
 
 
-def _other_ways(before: Program, decision: Decision) -> list[dict[str, bool]]:
-    """How else a decision may go: with terms simplified, and with the loops repeated that are paired at first."""
+def _other_ways(decision: Decision, repeated: Sequence[dict[str, bool]]) -> Iterator[dict[str, bool]]:
+    """How else a decision may go: with terms simplified, with loops `repeated` that are paired at first, or both."""
     simplified = [{"simplifies": True}] if decision.simplifiable else []
-    repeated = [{"repeats": True, "simplifies": bool(simplified)}] if has_loops(before) else []
-    return [*simplified, *repeated]
+    yield from simplified
+    yield from repeated
+    yield from ({**first, **second} for first in simplified for second in repeated)
 
 
 def _asking(

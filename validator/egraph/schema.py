@@ -126,7 +126,8 @@ def compile_rule(rule: Rule, use: Use) -> Iterator[str]:
             known.append(_clause(clause))
     if use is Use.FOLLOWING:
         assert isinstance(right, Node), f"{rule.name}: the right side has no operand"
-        known.append(f"(= made {_expression(right.arguments[-1])})")
+        made = [_expression(each) for each in right.arguments if isinstance(each, Node)]
+        known += [f"(= made{position} {operand})" for position, operand in enumerate(made)]
     actions = f'(union whole {_expression(right)}) (fired "{rule.name}" whole)'
     if use is Use.RETIRING:
         actions += f" (subsume {_expression(left)})"

@@ -68,8 +68,8 @@ def multiple_of_sum(walk: Walk, value: Val) -> Multiple | None:
     if scale == 1:
         return None
     inner = Piece(base.atom, walk.store.compose(piece.rel, base.rel))
-    below = walk.context.definition_of(inner.atom)
-    parts = None if below is None or below.monoid is not value.monoid else elements(walk, inner, below)
+    below = sum_named(walk, inner.atom)
+    parts = [inner] if below is None else elements(walk, inner, below)
     if below is not None and parts is not None:
         levels += below.levels
     summed = Val(value.type, tuple(parts or (inner,)), value.domain, value.monoid, levels, value.theory)
@@ -77,9 +77,11 @@ def multiple_of_sum(walk: Walk, value: Val) -> Multiple | None:
 
 
 def sum_named(walk: Walk, atom: Atom) -> Val | None:
-    """The sum over one term that a name stands for, at the name's indices; None for any other term."""
+    """The sum over one term, which no guard hides, that a name stands for, at its indices; None for any other term."""
     definition = walk.context.definition_of(atom)
     if definition is None or definition.monoid is not Monoid.ADD or len(definition.pieces) != 1:
+        return None
+    if definition.pieces[0].atom.kind is AtomKind.GUARD:
         return None
     domain = walk.store.domain(definition.pieces[0].rel)
     return Val(TensorType((), atom.dtype), definition.pieces, domain, definition.monoid, definition.levels)

@@ -46,7 +46,7 @@ def unfolded(walk: Walk, value: Val) -> Val | None:
     return apart
 
 
-def elements(walk: Walk, piece: Piece, definition: Definition) -> list[Piece] | None:
+def elements(walk: Walk, piece: Piece, definition: Definition | Val) -> list[Piece] | None:
     """What a term is a sum of, through the relation by which a sum reads the term; None where it counts some twice."""
     if definition.monoid is None:
         return None

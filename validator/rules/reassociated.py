@@ -8,11 +8,15 @@ Both sides are equal in exact arithmetic; they differ only in where partial resu
 from __future__ import annotations
 
 from ..ops.record import Theory
-from .rule import Kind, Rule
+from .rule import Kind, Rule, Use
 
 
 def _reassociated(name: str, left: str, right: str, guard: str, reason: str) -> Rule:
     return Rule(name, left, right, guard, Theory.REASSOCIATED, reason)
+
+
+def _following(name: str, left: str, right: str, guard: str, reason: str) -> Rule:
+    return Rule(name, left, right, guard, Theory.REASSOCIATED, reason, use=Use.FOLLOWING)
 
 
 TOTALS = (
@@ -29,8 +33,8 @@ TOTALS = (
 
 ARITHMETIC = (
     _reassociated("neutral-up-to-sign",        "(f x (const c))",                             "x",                                           "neutral-loose f d c",                 "x + 0 and x - (-0), where only -0 changes"),
-    _reassociated("divide-of-scaled",          "(divide (multiply x (const c)) y)",           "(multiply (divide x y) (const c))",           "float d, nonzero d c",                "a product and a quotient, in another order"),
-    _reassociated("divide-of-divided",         "(divide (divide x (const c)) y)",             "(divide (divide x y) (const c))",             "float d, nonzero d c",                "two quotients, in another order"),
+    _following(   "divide-of-scaled",          "(divide (multiply x (const c)) y)",           "(multiply (divide x y) (const c))",           "float d, nonzero d c",                "a product and a quotient, in another order"),
+    _following(   "divide-of-divided",         "(divide (divide x (const c)) y)",             "(divide (divide x y) (const c))",             "float d, nonzero d c",                "two quotients, in another order"),
     _reassociated("select-of-scaled-or-zero",  "(select p (multiply x (const c)) (const z))", "(multiply (select p x (const z)) (const c))", "float d, zero d z, power-of-two d c", "a multiple of zero is zero"),
     _reassociated("select-of-zero-or-scaled",  "(select p (const z) (multiply x (const c)))", "(multiply (select p (const z) x) (const c))", "float d, zero d z, power-of-two d c", "a multiple of zero is zero"),
     _reassociated("select-of-negated-or-zero", "(select p (negate x) (const z))",             "(negate (select p x (const z)))",             "float d, zero d z",                   "zero has no sign"),

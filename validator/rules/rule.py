@@ -57,8 +57,8 @@ class Use(enum.Enum):
     RETIRING = "retiring"
     """In every run; no rule looks at the left side again. For sides so simple that nothing is lost."""
     FOLLOWING = "following"
-    """In every run, each time the others have come to rest, and only where the operand of the right side exists;
-    expanding runs make that operand too."""
+    """In every run, each time the others have come to rest, and only where the operands of the right side
+    exist; expanding runs make these, too."""
     EXPANDING = "expanding"
     """Only in runs that ask for it: its new terms grow with the square of the depth."""
 
