@@ -20,7 +20,6 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from shardproof.validator.checked import with_reals
 from shardproof.validator.ops.record import Theory
 from shardproof.validator.options import Options
 from shardproof.validator.read.ir import Program
@@ -149,11 +148,12 @@ def _prove(before: Program, original: Program, mutant: Mutant, said: Label | Non
         return {"verdict": "PROVED" if proved else "NOT_PROVED", "theory": theory.value}
     missing = next((what for what in decision.missing if what), "")
     if mutant.kind == BENIGN:
-        real = decide(before, after, deadline=None, assume_in_bounds=False, accepted=Theory.REAL, traced=True)
-        found = with_reals(before, after, decision, real, in_bounds=False, deadline=None)
-        if len(found.proved) == len(before.results):
-            return {"verdict": "NOT_PROVED", "theory": Theory.REAL.value, "message": "only theory real proves it"}
         report = validate_programs(before, after, Options())
+        if report.verdict is Verdict.PROVED and report.theory is not None:
+            return {"verdict": "PROVED", "theory": report.theory.value}
+        real = validate_programs(before, after, Options(theory=Theory.REAL))
+        if real.verdict is Verdict.PROVED:
+            return {"verdict": "NOT_PROVED", "theory": Theory.REAL.value, "message": "only theory real proves it"}
         wrong = report.verdict is Verdict.REFUTED and label(before, original)[0] is Label.DIFFERS
         return {"verdict": report.verdict.name, "message": ORIGINAL_DIFFERS if wrong else report.message}
     verdict = "REFUTED" if said is Label.DIFFERS else "UNSUPPORTED" if missing else "NOT_PROVED"

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 
 from .certify.terms import InexpressibleError
 from .certify.write import certificate
-from .ops.record import Theory
+from .ops.record import Theory, weakest
 from .read.ir import Program
 from .relate.decide import Decision
 
@@ -30,6 +30,8 @@ class Decided:
     """
 
     weaker: Decision
+    otherwise: Decision | None = None
+    """Another way in the same theory, for results that are left: what it simplifies may cost others their label."""
     real: Decision | None = None
     accepted: frozenset[int] = frozenset()
     refused: Mapping[int, str] = field(default_factory=dict)
@@ -42,22 +44,28 @@ class Decided:
     @cached_property
     def proved(self) -> dict[int, Theory]:
         """The theory of every result that is proved."""
-        if self.real is None:
-            return _proved(self.weaker)
-        return self._below | {k: one for k, one in _proved(self.real).items() if k in self.accepted}
+        real = {} if self.real is None else _proved(self.real)
+        return self._below | {k: one for k, one in real.items() if k in self.accepted}
 
     @cached_property
     def _below(self) -> dict[int, Theory]:
-        return below_reals(self.weaker)
+        every = [below_reals(each) for each in (self.weaker, self.otherwise) if each is not None]
+        return {k: weakest(one[k] for one in every if k in one) for k in sorted({k for one in every for k in one})}
 
     @property
     def main(self) -> Decision:
         """The decision that most of what is proved rests on."""
-        return self.real if self.real is not None and self.accepted else self.weaker
+        if self.real is not None and self.accepted:
+            return self.real
+        return self.weaker if self.otherwise is None else self.otherwise
 
     def of(self, result: int) -> Decision:
         """The decision that tells why a result is proved, or is not."""
-        return self.weaker if result in self.refused or result in self._below else self.main
+        if result in below_reals(self.weaker) or (result in self.refused and self.otherwise is None):
+            return self.weaker
+        if self.otherwise is not None and (result in self.refused or result in self._below):
+            return self.otherwise
+        return self.main
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -69,13 +77,13 @@ class Decided:
 
 
 def with_reals(
-    before: Program, after: Program, weaker: Decision, real: Decision, *, in_bounds: bool, deadline: float | None
+    before: Program, after: Program, below: Decided, real: Decision, *, in_bounds: bool, deadline: float | None
 ) -> Decided:
-    """What a traced decision over the reals adds to one in a weaker theory: those of its proofs that are accepted."""
+    """What is decided in a weaker theory, and of a traced decision over the reals those proofs that are accepted."""
     proved = _proved(real)
-    sought = sorted(proved.keys() - below_reals(weaker).keys())
+    sought = sorted(proved.keys() - below.proved.keys())
     if not sought:
-        return Decided(weaker, real)
+        return replace(below, real=real)
     attempt = partial(_attempt, before, after, real, in_bounds, deadline)
     whole = len(proved) == len(before.results)
     together = sorted(proved) if whole else sought
@@ -84,7 +92,8 @@ def with_reals(
     if not text and len(together) > 1 and len(sought) <= MAX_ALONE:
         alone = {k: attempt([k]) for k in sought}
         refused = {k: reason for k, (accepted, reason) in alone.items() if not accepted}
-    return Decided(weaker, real, frozenset(sought) - refused.keys(), refused, text if whole else "")
+    accepted = frozenset(sought) - refused.keys()
+    return replace(below, real=real, accepted=accepted, refused=refused, certificate=text if whole else "")
 
 
 def below_reals(decision: Decision) -> dict[int, Theory]:

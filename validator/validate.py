@@ -14,7 +14,7 @@ from functools import partial
 
 from .certify.terms import InexpressibleError
 from .certify.write import certificate
-from .checked import Decided, below_reals, with_reals
+from .checked import Decided, with_reals
 from .course import Course, Known, Phase, Proved, Settled
 from .evaluate.compare import Counterexample
 from .evaluate.cone import search
@@ -23,7 +23,7 @@ from .explain.explain import explain
 from .explain.lints import lints
 from .explain.neighbourhood import frontier
 from .guard import check_proofs
-from .ops.record import Theory
+from .ops.record import Theory, is_within
 from .options import Assumption, Options
 from .read.dependencies import has_loops
 from .read.inferred import relations_for
@@ -49,8 +49,6 @@ BEYOND_SECONDS, BEYOND_OPS = 20.0, 4000
 EXPLAIN_SECONDS = 4.0
 EXPLAIN_WALL_SECONDS = 20.0
 """How long the cause of a missing proof is looked for: seconds of CPU time, and seconds in all on a busy machine."""
-
-_THEORIES = tuple(Theory)
 
 
 def validate_programs(before: Program, after: Program, options: Options, course: Course | None = None) -> Report:
@@ -102,27 +100,32 @@ def _decided(
     theory = Theory.REASSOCIATED if options.theory is Theory.REAL else options.theory
     asked = _asking(before, after, options, relations, course.deadline)
     below = partial(asked, accepted=theory, course=course.accepting(theory), traced=options.certificate)
-    weaker, every = below(), len(before.results)
+    decided, every = Decided(below()), len(before.results)
     repeated = [{"repeats": True}] if has_loops(before) else []
-    for way in _other_ways(weaker, repeated):
-        if len(below_reals(weaker)) == every:
+    for way in _other_ways(decided.weaker, repeated):
+        if _count(decided, theory) == every:
             break
-        weaker.release()
-        weaker = max(weaker, below(**way), key=lambda decision: len(below_reals(decision)))
-    decided = Decided(weaker)
+        decided.main.release()
+        found = replace(decided, otherwise=below(**way))
+        decided = found if _count(found, theory) > _count(decided, theory) else decided
     # what terms are simplified to is no more than what the laws of the reals find by themselves
-    for way in [{}, *repeated] if options.theory is Theory.REAL and weaker.expected else []:
+    for way in [{}, *repeated] if options.theory is Theory.REAL and decided.weaker.expected else []:
         if len(decided.proved) == every:
             break
-        for decision in filter(None, (weaker, decided.real)):
-            decision.release()
+        decided.main.release()
         real = asked(accepted=Theory.REAL, course=course.accepting(None), traced=True, **way)
         course.enter(Phase.CHECKING)
-        found = with_reals(before, after, weaker, real, in_bounds=in_bounds, deadline=course.deadline)
+        known = replace(decided, real=None, accepted=frozenset(), refused={}, certificate="")
+        found = with_reals(before, after, known, real, in_bounds=in_bounds, deadline=course.deadline)
         for result in found.accepted:
             course.tell(Proved(result, found.proved[result]))
         decided = found if decided.real is None or len(found.proved) > len(decided.proved) else decided
     return decided
+
+
+def _count(decided: Decided, accepted: Theory) -> int:
+    """How many results are proved in a theory that is accepted."""
+    return sum(is_within(theory, accepted) for theory in decided.proved.values())
 
 
 def _other_ways(decision: Decision, repeated: Sequence[dict[str, bool]]) -> Iterator[dict[str, bool]]:
@@ -163,7 +166,7 @@ def _beyond(
     in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
     asked = _asking(before, after, options, relations, deadline)
     real = asked(accepted=Theory.REAL, course=course.accepting(None), traced=True)
-    found = with_reals(before, after, weaker, real, in_bounds=in_bounds, deadline=deadline)
+    found = with_reals(before, after, decided, real, in_bounds=in_bounds, deadline=deadline)
     real.release()
     return {k: found.proved[k] for k in found.accepted if k not in decided.proved}
 
@@ -233,7 +236,7 @@ def relations_of(before: Program, after: Program, options: Options) -> tuple[Rel
 
 def _output(k: int, label: str, decided: Decided, accepted: Theory, made: Location) -> OutputReport:
     """The verdict on one result, which the after program makes at the location `made`."""
-    if k in decided.proved and _THEORIES.index(decided.proved[k]) <= _THEORIES.index(accepted):
+    if k in decided.proved and is_within(decided.proved[k], accepted):
         return OutputReport(k, label, Verdict.PROVED, decided.proved[k])
     decision = decided.of(k)
     comparison, stop = decision.comparisons[k], decision.stops[k]

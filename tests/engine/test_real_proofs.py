@@ -192,7 +192,7 @@ def test_without_time_for_the_checker_nothing_is_proved(monkeypatch: pytest.Monk
         decide(before, after, deadline=None, assume_in_bounds=False, accepted=theory, traced=True)
         for theory in (Theory.REASSOCIATED, Theory.REAL)
     )
-    found = checked.with_reals(before, after, weaker, real, in_bounds=False, deadline=0.0)
+    found = checked.with_reals(before, after, checked.Decided(weaker), real, in_bounds=False, deadline=0.0)
     assert (found.proved, found.accepted) == ({}, frozenset())
     assert found.refused == {0: "no time was left to check it"}
     assert found.of(0) is weaker

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shardproof import Verdict, validate_modules
+from shardproof.validator.read.program import read_program
+from shardproof.validator.relate.decide import decide
 
 T, V, ONE, P = "tensor<4x4xf32>", "tensor<4xf32>", "tensor<f32>", "tensor<4x4xi1>"
 
@@ -136,6 +138,27 @@ def test_sums_are_scaled_in_exact_arithmetic_only(name: str) -> None:
     assert report.verdict is Verdict.NOT_PROVED, str(report)
 
 
+@pytest.mark.parametrize("theory", ["exact", "reassociated"])
+def test_a_result_keeps_the_label_that_it_has_without(theory: str) -> None:
+    """One result needs a constant moved out; the other one has the same constant inside in both programs."""
+    scaled, types = (
+        f"%s = stablehlo.multiply %x, %c : {T}\n%a = stablehlo.multiply %s, %y : {T}\n",
+        f"({T}, {T}) -> {T}",
+    )
+    dot = f"stablehlo.dot_general {{}}, %y, contracting_dims = [1] x [0] : {types}"
+    inside = f"%b = {dot.format('%s')}"
+    outside = f"%t = {dot.format('%x')}\n%b = stablehlo.multiply %t, %c : {T}"
+    before, after = (
+        f"func.func @main(%x: {T}, %y: {T}) -> ({T}, {T}) {{\n%c = stablehlo.constant dense<0.25> : {T}\n"
+        f"{scaled}{lines}\nreturn %a, %b : {T}, {T}\n}}"
+        for lines in (inside, outside)
+    )
+    report = validate_modules(before, after, theory=theory)
+    alike, moved = report.outputs
+    assert (alike.verdict, alike.theory and alike.theory.value) == (Verdict.PROVED, "exact")
+    assert moved.verdict is (Verdict.NOT_PROVED if theory == "exact" else Verdict.PROVED)
+
+
 @pytest.mark.parametrize("dtype", ["bf16", "f16", "f64"])
 def test_other_types_of_floats(dtype: str) -> None:
     result, inside, outside, other = LAWS["down a chain"]
@@ -194,3 +217,15 @@ def test_the_weakest_theory_is_told_where_reals_are_accepted() -> None:
     result, inside, outside, _ = LAWS["down a chain"]
     report = validate_modules(module(result, inside), module(result, outside), theory="real")
     assert report.theory is not None and report.theory.value == "reassociated"
+
+
+@pytest.mark.parametrize(("op", "number"), [("multiply", "2.0"), ("multiply", "3.0e38"), ("divide", "1.0e-38")])
+def test_long_chains_of_constants(op: str, number: str) -> None:
+    """What comes to no number of the type stays as it is, and takes no time."""
+    lines = [f"%k = stablehlo.constant dense<{number}> : {ONE}", f"%s0 = stablehlo.negate %x : {ONE}"]
+    lines += [f"%s{n + 1} = stablehlo.{op} %s{n}, %k : {ONE}" for n in range(1_500)]
+    text = "\n".join([f"func.func @main(%x: {ONE}) -> {ONE} {{", *lines, f"return %s1500 : {ONE}", "}"])
+    program = read_program(text)
+    decision = decide(program, program, deadline=None, assume_in_bounds=False, simplifies=True)
+    (comparison,) = decision.comparisons
+    assert comparison is not None and comparison.proved

@@ -32,6 +32,16 @@ def strongest(theories: Iterable[Theory]) -> Theory:
     return max(theories, key=_ORDER.__getitem__, default=Theory.EXACT)
 
 
+def weakest(theories: Iterable[Theory]) -> Theory:
+    """The theory that is needed where any of them will do."""
+    return min(theories, key=_ORDER.__getitem__)
+
+
+def is_within(theory: Theory, accepted: Theory) -> bool:
+    """Whether who accepts one theory accepts the other one."""
+    return _ORDER[theory] <= _ORDER[accepted]
+
+
 class Family(enum.Enum):
     """The chapter an op stands in, in the op table and in the folder `ops/`."""
 

@@ -131,6 +131,8 @@ def _meeting(walk: Walk, atom: Atom) -> Meeting | None:
 
 def _simpler(walk: Walk, atom: Atom) -> Meeting | None:
     """What a compiler makes of a term ahead, or how it is scaled, if terms are simplified here."""
+    if walk.context.simplifiable and not walk.context.simplifies:
+        return None
     number, other, multiple = computed(walk, atom), without_zero(walk, atom), multiple_of(walk, atom)
     if not walk.context.simplifies:
         walk.context.simplifiable |= number is not None or other is not None or multiple is not None

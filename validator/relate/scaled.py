@@ -10,6 +10,7 @@ alike no law is needed, so it is done only where no proof was found without.
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -29,6 +30,9 @@ from .value import Piece, Val
 
 if TYPE_CHECKING:
     from .walk import Walk
+
+MAX_NESTED = 8
+"""At most this many ops of one term are looked through for constants; each of them is moved out as it is met."""
 
 _ONE = Fraction(1)
 
@@ -90,6 +94,8 @@ def sum_named(walk: Walk, atom: Atom) -> Val | None:
 def constant_of(scale: Fraction, dtype: DType) -> tuple[str, float] | None:
     """(multiply or divide, number of the type) for a scale; None where neither it nor its reciprocal is a number."""
     for op, number in (("stablehlo.multiply", scale), ("stablehlo.divide", 1 / scale)):
+        if abs(number) > sys.float_info.max:
+            continue
         with np.errstate(all="ignore"):
             rounded = float(np.asarray(float(number)).astype(STORAGE[dtype]))
         if abs(rounded) < math.inf and Fraction(rounded) == number:
@@ -144,11 +150,12 @@ def _is_zero(walk: Walk, atom: Atom) -> bool:
 def _unscaled(walk: Walk, atom: Atom) -> tuple[Fraction, Piece]:
     """(constant, the term that is scaled by it, from the index of the whole), with 1 for what is not scaled."""
     scale, piece = _ONE, Piece(atom, walk.store.identity_on(walk.context.spaces.of(atom)))
-    while True:
+    for _ in range(MAX_NESTED):
         factor = _factor_of(walk, piece.atom)
         if factor is None:
-            return scale, piece
+            break
         scale, piece = scale * factor[0], Piece(factor[1].atom, walk.store.compose(piece.rel, factor[1].rel))
+    return scale, piece
 
 
 def _factor_of(walk: Walk, atom: Atom) -> tuple[Fraction, Piece] | None:
@@ -181,11 +188,12 @@ def _constant_of(walk: Walk, atom: Atom) -> tuple[Fraction, Atom] | None:
 
 def _number_of(walk: Walk, atom: Atom) -> Fraction | None:
     """A finite constant, or the quotient of two."""
-    if name_of(atom) == "stablehlo.divide" and not atom.arity:
-        first, second = (_number_of(walk, operand) for operand in atom.operands)
-        return first / second if first is not None and second else None
-    number = walk.number_of(atom)
-    return Fraction(number) if isinstance(number, (int, float)) and abs(number) < math.inf else None
+    parts = atom.operands if name_of(atom) == "stablehlo.divide" and not atom.arity else (atom,)
+    found = [number for number in map(walk.number_of, parts) if isinstance(number, (int, float))]
+    if len(found) < len(parts) or any(abs(number) == math.inf or number != number for number in found):
+        return None
+    first, *divisors = map(Fraction, found)
+    return first if not divisors else first / divisors[0] if divisors[0] else None
 
 
 def _factor_of_product(walk: Walk, product: Atom) -> tuple[Fraction, Piece] | None:
