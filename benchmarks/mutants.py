@@ -20,13 +20,14 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from shardproof.validator.ops.record import Theory
+from shardproof.validator.course import Course
+from shardproof.validator.ops.record import Theory, strongest
 from shardproof.validator.options import Options
 from shardproof.validator.read.ir import Program
+from shardproof.validator.read.relations import NO_RELATIONS
 from shardproof.validator.read.simplified import simplified
-from shardproof.validator.relate.decide import decide
 from shardproof.validator.report.verdict import Verdict
-from shardproof.validator.validate import validate_programs
+from shardproof.validator.validate import decided_by_relations, validate_programs
 from tests.tools.mutate import KINDS, Mutant, benign_rewrites, mutants
 
 from .named import is_meant
@@ -37,7 +38,6 @@ from .watched import Failure, run
 BENIGN = "benign"
 PRECISION = "K27"
 ORIGINAL_DIFFERS = "the program differs without the rewrite, too"
-_THEORIES = tuple(Theory)
 VERDICTS = ("REFUTED", "NOT_PROVED", "UNSUPPORTED", "PROVED", "TIMEOUT", "ERROR")
 
 
@@ -140,20 +140,17 @@ def _prove(before: Program, original: Program, mutant: Mutant, said: Label | Non
     gets the whole validation.
     """
     before, after = simplified(before), simplified(mutant.program)
-    decision = decide(before, after, deadline=None, assume_in_bounds=False)
-    failing = next((k for k, one in enumerate(decision.comparisons) if one is None or not one.proved), None)
+    decided = decided_by_relations(before, after, Options(), NO_RELATIONS, Course())
+    failing = next((k for k in range(len(before.results)) if k not in decided.proved), None)
     if failing is None:
-        theory = max((one.theory for one in decision.comparisons if one is not None), key=_THEORIES.index)
-        proved = _THEORIES.index(theory) <= _THEORIES.index(Theory.REASSOCIATED)
-        return {"verdict": "PROVED" if proved else "NOT_PROVED", "theory": theory.value}
+        return {"verdict": "PROVED", "theory": strongest(decided.proved.values()).value}
+    decision = decided.of(failing)
     missing = next((what for what in decision.missing if what), "")
     if mutant.kind == BENIGN:
-        report = validate_programs(before, after, Options())
-        if report.verdict is Verdict.PROVED and report.theory is not None:
-            return {"verdict": "PROVED", "theory": report.theory.value}
-        real = validate_programs(before, after, Options(theory=Theory.REAL))
-        if real.verdict is Verdict.PROVED:
+        real = decided_by_relations(before, after, Options(theory=Theory.REAL), NO_RELATIONS, Course())
+        if len(real.proved) == len(before.results):
             return {"verdict": "NOT_PROVED", "theory": Theory.REAL.value, "message": "only theory real proves it"}
+        report = validate_programs(before, after, Options())
         wrong = report.verdict is Verdict.REFUTED and label(before, original)[0] is Label.DIFFERS
         return {"verdict": report.verdict.name, "message": ORIGINAL_DIFFERS if wrong else report.message}
     verdict = "REFUTED" if said is Label.DIFFERS else "UNSUPPORTED" if missing else "NOT_PROVED"

@@ -67,8 +67,7 @@ def validate_programs(before: Program, after: Program, options: Options, course:
         course.enter(Phase.RELATING)
     relations, relation_notes = relations_of(before, after, options)
     before, after = with_sums_written_out(before, after, (relations.parameters, relations.results))
-    in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
-    decided = _decided(before, after, options, relations, course, in_bounds)
+    decided = decided_by_relations(before, after, options, relations, course)
     notes = tuple(before.notes) + tuple(after.notes) + relation_notes + decided.notes
     unproved = [k for k in range(len(before.results)) if k not in decided.proved]
     counterexample = None
@@ -89,14 +88,15 @@ def validate_programs(before: Program, after: Program, options: Options, course:
     return _with_certificate(report, before, after, decided, options) if options.certificate else report
 
 
-def _decided(
-    before: Program, after: Program, options: Options, relations: Relations, course: Course, in_bounds: bool
+def decided_by_relations(
+    before: Program, after: Program, options: Options, relations: Relations, course: Course
 ) -> Decided:
     """What is proved as the programs are and, where that leaves something, otherwise: in weaker theories at first.
 
     The laws of the reals lead some terms away from what a weaker theory finds; what they prove counts where the checker
     accepts it besides.
     """
+    in_bounds = Assumption.INDICES_IN_BOUNDS in options.assumptions
     theory = Theory.REASSOCIATED if options.theory is Theory.REAL else options.theory
     asked = _asking(before, after, options, relations, course.deadline)
     below = partial(asked, accepted=theory, course=course.accepting(theory), traced=options.certificate)
