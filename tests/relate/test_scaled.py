@@ -104,6 +104,12 @@ LAWS = {
         "s = dot x y\nr = multiply s c",
         "s = dot x y\nr = multiply s n",
     ),
+    "a constant and its reciprocal": (
+        T,
+        "s = divide x n\nt = dot s y\nr = multiply t n",
+        "r = dot x y",
+        "s = divide x n\nr = dot s y",
+    ),
     "a sum": (V, "s = multiply x c\nr = sum s", "s = sum x\nr = scale s", "r = sum x"),
     "a sum of products": (
         V,

@@ -110,7 +110,7 @@ def _of_op(walk: Walk, atom: Atom) -> Multiple | None:
         op, _ = constant_of(scale, atom.dtype) or (None, 0)
         # what one op scales is as it has to be, if it is the op for this constant
         outside = base.atom in atom.operands and name == ("stablehlo.negate" if scale == -1 else op)
-        return None if scale == 1 or outside else Multiple(scale, (_value(base, space),))
+        return None if outside else Multiple(scale, (_value(base, space),))
     if name not in _LINEAR:
         return None
     reads = [_through(walk, read, rel, space) for read, rel in reads_of(atom)]
