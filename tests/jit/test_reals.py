@@ -38,7 +38,7 @@ def on_shards(reference: Callable[..., Any], function: Callable[..., Any], count
 
 RIGHT: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "a common divisor": (lambda x, y: x / y + x, lambda x, y: (x + x * y) / y),
-    "a factor on what is chosen": (lambda x, y: where(x > 0, x, y) * 2, lambda x, y: where(x > 0, 2 * x, 2 * y)),
+    "a factor on what is chosen": (lambda x, y: where(x > 0, x, y) * 3, lambda x, y: where(x > 0, 3 * x, 3 * y)),
     "a logarithm of exponentials": (lambda x, y: jnp.log(jnp.exp(x) * jnp.exp(y)), lambda x, y: x + y),
     "the size of what is positive": (
         lambda x, y: jnp.log(jnp.abs(jnp.exp(x) + 1)) + y,
