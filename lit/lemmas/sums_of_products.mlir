@@ -18,16 +18,17 @@ module @after attributes {mhlo.num_partitions = 3 : i32} {
   func.func public @main(%arg0: tensor<2xf32> {mhlo.sharding = "{devices=[3]<=[3]}"}) -> (tensor<f32> {mhlo.sharding = "{replicated}"}) {
     %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
     %0 = stablehlo.reduce(%arg0 init: %cst) applies stablehlo.add across dimensions = [0] : (tensor<2xf32>, tensor<f32>) -> tensor<f32>
-    %cst_0 = stablehlo.constant dense<4.000000e+00> : tensor<f32>
-    %1 = stablehlo.divide %0, %cst_0 : tensor<f32>
-    %2 = "stablehlo.all_reduce"(%1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>, use_global_device_ids}> ({
+    %cst_0 = stablehlo.constant dense<2.500000e-01> : tensor<f32>
+    %1 = stablehlo.multiply %0, %cst_0 : tensor<f32>
+    %cst_1 = stablehlo.constant dense<7.500000e-01> : tensor<f32>
+    %2 = stablehlo.multiply %0, %cst_1 : tensor<f32>
+    %3 = stablehlo.add %1, %2 : tensor<f32>
+    %4 = "stablehlo.all_reduce"(%3) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>, use_global_device_ids}> ({
     ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
-      %4 = stablehlo.add %arg1, %arg2 : tensor<f32>
-      stablehlo.return %4 : tensor<f32>
+      %5 = stablehlo.add %arg1, %arg2 : tensor<f32>
+      stablehlo.return %5 : tensor<f32>
     }) : (tensor<f32>) -> tensor<f32>
-    %cst_1 = stablehlo.constant dense<4.000000e+00> : tensor<f32>
-    %3 = stablehlo.multiply %2, %cst_1 : tensor<f32>
-    return %3 : tensor<f32>
+    return %4 : tensor<f32>
   }
 }
 
@@ -46,15 +47,16 @@ module @after attributes {mhlo.num_partitions = 3 : i32} {
   func.func public @main(%arg0: tensor<2xf32> {mhlo.sharding = "{devices=[3]<=[3]}"}) -> (tensor<f32> {mhlo.sharding = "{replicated}"}) {
     %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
     %0 = stablehlo.reduce(%arg0 init: %cst) applies stablehlo.add across dimensions = [0] : (tensor<2xf32>, tensor<f32>) -> tensor<f32>
-    %cst_0 = stablehlo.constant dense<4.000000e+00> : tensor<f32>
-    %1 = stablehlo.divide %0, %cst_0 : tensor<f32>
-    %2 = "stablehlo.all_reduce"(%1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>, use_global_device_ids}> ({
+    %cst_0 = stablehlo.constant dense<2.500000e-01> : tensor<f32>
+    %1 = stablehlo.multiply %0, %cst_0 : tensor<f32>
+    %cst_1 = stablehlo.constant dense<5.000000e-01> : tensor<f32>
+    %2 = stablehlo.multiply %0, %cst_1 : tensor<f32>
+    %3 = stablehlo.add %1, %2 : tensor<f32>
+    %4 = "stablehlo.all_reduce"(%3) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>, use_global_device_ids}> ({
     ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
-      %4 = stablehlo.add %arg1, %arg2 : tensor<f32>
-      stablehlo.return %4 : tensor<f32>
+      %5 = stablehlo.add %arg1, %arg2 : tensor<f32>
+      stablehlo.return %5 : tensor<f32>
     }) : (tensor<f32>) -> tensor<f32>
-    %cst_1 = stablehlo.constant dense<3.000000e+00> : tensor<f32>
-    %3 = stablehlo.multiply %2, %cst_1 : tensor<f32>
-    return %3 : tensor<f32>
+    return %4 : tensor<f32>
   }
 }

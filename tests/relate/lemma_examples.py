@@ -152,21 +152,22 @@ def _zero_product() -> Example:
 
 
 def _sums_of_products() -> Example:
-    """A factor on a sum by parts, and another one on the sum that cancels it."""
+    """A sum by parts, each put together from a quarter of it and the rest."""
 
-    def after(factor: str) -> str:
-        return (
-            total("sum", "%a0", PART, ONE)
-            + f"%four = stablehlo.constant dense<4.0> : {ONE}\n%mean = stablehlo.divide %sum, %four : {ONE}\n"
-            + all_reduce("all", "%mean", ONE)
-            + f"%back = stablehlo.constant dense<{factor}> : {ONE}\n%out = stablehlo.multiply %all, %back : {ONE}"
+    def after(rest: str) -> str:
+        multiples = "".join(
+            f"%{name} = stablehlo.constant dense<{factor}> : {ONE}\n"
+            f"%{name}s = stablehlo.multiply %sum, %{name} : {ONE}\n"
+            for name, factor in (("quarter", "0.25"), ("rest", rest))
         )
+        both = f"%both = stablehlo.add %quarters, %rests : {ONE}\n"
+        return total("sum", "%a0", PART, ONE) + multiples + both + all_reduce("out", "%both", ONE)
 
     whole = total("out", "%a0", WHOLE, ONE)
     return Example(
         lambda: program(whole, [WHOLE], ONE, N),
-        lambda: program(after("4.0"), [PART], ONE, N),
-        lambda: program(after("3.0"), [PART], ONE, N),
+        lambda: program(after("0.75"), [PART], ONE, N),
+        lambda: program(after("0.5"), [PART], ONE, N),
         accepted=Theory.REAL,
     )
 
