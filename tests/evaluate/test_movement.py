@@ -60,6 +60,21 @@ def test_reductions(reducer, dtype):
     agrees_with_xla(lambda x: [function(x), function(x, axis=1), function(x, axis=(0, 2))], x)
 
 
+@pytest.mark.parametrize("width", [1, 2])
+def test_sums_of_negative_zeros_keep_their_sign(width):
+    text = f"""
+    func.func @main(%x: tensor<3x{width}xf32>) -> tensor<3xf32> {{
+      %start = stablehlo.constant dense<-0.0> : tensor<f32>
+      %sum = stablehlo.reduce(%x init: %start) applies stablehlo.add across dimensions = [1]
+        : (tensor<3x{width}xf32>, tensor<f32>) -> tensor<3xf32>
+      %one = stablehlo.constant dense<1.0> : tensor<3xf32>
+      %sign = stablehlo.divide %one, %sum : tensor<3xf32>
+      return %sign : tensor<3xf32>
+    }}"""
+    x = np.array([[-0.0, -0.0], [-0.0, 0.0], [-0.0, 1.0]], np.float32)[:, :width]
+    np.testing.assert_array_equal(run_text(text, x)[0], interpret(text, x)[0])
+
+
 def test_logical_reductions():
     x = (X.reshape(4, 6) % 3) > 0
     agrees_with_xla(lambda x: [jnp.all(x, 0), jnp.any(x, 1), jnp.all(x)], x)

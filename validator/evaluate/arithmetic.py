@@ -221,7 +221,10 @@ class _FloatArithmetic(Arithmetic):
     def float_reduce(self, name: str, x: np.ndarray, axis: int, dtype: DType) -> np.ndarray:
         if name not in _REDUCERS or name in ("and", "or", "xor"):
             raise UnsupportedOp(f"stablehlo.{name}", "as a reducer of floats")
-        x, choose = self._compute(x, dtype), partial(_REDUCERS[name].reduce, axis=axis)
+        x = self._compute(x, dtype)
+        # numpy starts sums with 0, which makes 0 of elements that are all -0
+        start = {"initial": -np.zeros((), x.dtype)} if name == "add" else {}
+        choose = partial(_REDUCERS[name].reduce, axis=axis, **start)
         found = choose(x)
         return self._done(floats.zeros_in_order(found, x, choose) if name in ("maximum", "minimum") else found, dtype)
 
