@@ -16,7 +16,7 @@ class Assumption(enum.Enum):
     """A condition under which a verdict holds; it is printed with the verdict."""
 
     INDICES_IN_BOUNDS = "indices-in-bounds"
-    """Inputs whose run-time indices are out of bounds are not judged."""
+    """Inputs whose run-time indices are out of bounds, or negative and wrapped around, are not judged."""
     RELATIONS_FROM_SHAPES = "relations-from-shapes"
     """Where nothing tells how a tensor is cut, its shapes do."""
 

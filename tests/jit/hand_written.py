@@ -24,7 +24,8 @@ Struct = jax.ShapeDtypeStruct
 class Program:
     """What it shall compute, what each device does, how its arguments and results are cut, and what they are.
 
-    Of a program with `gradients` the gradients of the sum of squares by these arguments are compared instead.
+    Of a program with `gradients` the gradients of the sum of squares by these arguments are compared instead. What it
+    may `assume` is that indices are in bounds.
     """
 
     reference: Callable[..., Any]
@@ -34,6 +35,7 @@ class Program:
     arguments: tuple[Any, ...]
     theory: str = "reassociated"
     gradients: tuple[int, ...] = ()
+    assume: tuple[str, ...] = ()
 
     def functions(self, *, broken: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
         """(the reference, the program of all devices or its broken twin), as functions of whole arrays."""

@@ -27,6 +27,18 @@ def _masked_rows(table: Any, words: Any, *, broken: bool = False) -> Any:
     return lax.psum(rows if broken else jnp.where(there[:, None], rows, 0), "d")
 
 
+def _plain_rows(table: Any, words: Any) -> Any:
+    return table[words]
+
+
+def _rows_of_parts(table: Any, words: Any, *, broken: bool = False) -> Any:
+    """The same without a thought of words that there are not."""
+    count = len(table)
+    mine = words - lax.axis_index("d") * count
+    there = (mine >= 0) & ((mine <= count) if broken else (mine < count))
+    return lax.psum(jnp.where(there[:, None], table[jnp.clip(mine, 0, count - 1)], 0), "d")
+
+
 def _products(table: Any, words: Any) -> Any:
     return jax.nn.one_hot(jnp.clip(words, 0, WORDS - 1), WORDS) @ table
 
@@ -74,10 +86,13 @@ def _chosen_twice_of_parts(table: Any, words: Any, kinds: Any, *, broken: bool =
 
 _TABLE = (floats(WORDS, 3), integers(7))
 _MASKED = Program(_rows, _masked_rows, (ROWS, WHOLE), WHOLE, _TABLE)
+_PLAIN = Program(_plain_rows, _rows_of_parts, (ROWS, WHOLE), WHOLE, _TABLE, assume=("indices-in-bounds",))
 
 PROGRAMS = {
     "masked rows": _MASKED,
     "masked rows, gradients": replace(_MASKED, gradients=(0,)),
+    "plain rows": _PLAIN,
+    "plain rows, gradients": replace(_PLAIN, gradients=(0,)),
     "masked values added to rows": Program(
         _added,
         _added_to_parts,

@@ -10,7 +10,7 @@ import pytest
 import shardproof
 from shardproof import Theory, Verdict
 from shardproof.validator.check.check import check
-from shardproof.validator.options import Options
+from shardproof.validator.options import Assumption, Options
 from shardproof.validator.validate import validate_programs
 
 from . import (
@@ -55,10 +55,12 @@ def test_right_ones_are_proved_with_a_certificate(name: str, captured: Capture) 
     program = PROGRAMS[name]
     functions = program.functions(broken=False)
     before, after = captured(lambda: shardproof.compare(*functions, *program.arguments))
-    report = validate_programs(before, after, Options(Theory(program.theory), certificate=True))
+    assumed = frozenset(map(Assumption, program.assume))
+    report = validate_programs(before, after, Options(Theory(program.theory), assumed, certificate=True))
     assert report.verdict is Verdict.PROVED, str(report)
     assert report.certificate is not None, [note.text for note in report.notes]
-    assert check(report.certificate.encode(), "c", before, after).theory is report.theory
+    accepted = check(report.certificate.encode(), "c", before, after, in_bounds=bool(assumed))
+    assert accepted.theory is report.theory
 
 
 @pytest.mark.slow
@@ -66,6 +68,6 @@ def test_right_ones_are_proved_with_a_certificate(name: str, captured: Capture) 
 def test_broken_twins_are_refuted(name: str) -> None:
     program = PROGRAMS[name]
     functions = program.functions(broken=True)
-    report = shardproof.compare(*functions, *program.arguments, theory=program.theory)
+    report = shardproof.compare(*functions, *program.arguments, theory=program.theory, assume=program.assume)
     assert report.verdict is Verdict.REFUTED, str(report)
     assert report.counterexample is not None

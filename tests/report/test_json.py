@@ -76,6 +76,7 @@ def test_a_refutation(refuted: Report):
         "profile": "small integers",
         "seed": 7,
         "matter": [0, 1],
+        "out_of_bounds": [],
         "inputs": [
             {"shape": [1, 2], "dtype": "float64", "values": [1.0, "nan"]},
             {"shape": [100], "dtype": "int64", "values": None},

@@ -115,6 +115,15 @@ def test_notebooks_show_the_page_without_its_frame(refuted: Report):
     assert 'class="verdict">REFUTED<' in html
 
 
+def test_an_index_out_of_bounds_is_told(refuted: Report):
+    assert refuted.counterexample is not None
+    witness = dataclasses.replace(refuted.counterexample, out_of_bounds=("'stablehlo.gather' at model.py:4",))
+    assert list(witness_lines(witness, refuted))[2] == (
+        "the original meets an index that is negative or out of bounds: 'stablehlo.gather' at model.py:4; "
+        "no inputs without one were found to differ, and '--assume-indices-in-bounds' judges those only"
+    )
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [

@@ -10,9 +10,9 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from .inputs import Profile, draw, extents
 from .jittered import Jittered
 from .layouts import Layouts, layouts_of
 from .machine import Machine
-from .minimise import minimised
+from .minimise import Difference, minimised
 
 _RELATIVE = 1e-6
 """Least relative difference, against the greater of the two elements and a thousandth of the result's greatest."""
@@ -37,6 +37,8 @@ _ROUNDING_FACTOR = 8.0
 _TRIAL_SHARE = 0.25
 """Greatest part of the budget that one trial of programs with loops may take; inputs on which one does not end are
 given up. Without loops a trial takes as long as any other, and only a finished one tells anything."""
+_MAX_SECONDS_WITHIN_BOUNDS = 2.0
+"""Time that is spent on inputs without indices out of bounds once others are found on which the programs differ."""
 _MIN_SECONDS_TO_MINIMISE = 1.0
 _MAX_SECONDS_TO_MINIMISE = 5.0
 
@@ -57,6 +59,8 @@ class Counterexample:
     actual: Any
     seed: int
     profile: str
+    out_of_bounds: tuple[str, ...] = ()
+    """Ops of the original, with their places, that meet an index out of bounds; no inputs without were found."""
 
     @property
     def matter(self) -> tuple[int, ...]:
@@ -73,6 +77,8 @@ class _Outcome:
     actual: list[np.ndarray]
     telling: bool
     """False where the specification leaves open what these inputs give, or an assumption excludes them."""
+    out_of_bounds: frozenset[str]
+    """What met an index out of bounds in the original."""
     unordered: bool
     """Whether the implementation may choose an order that shows in its results."""
 
@@ -117,11 +123,14 @@ class Search:
             expected.append(arithmetic.unload(np.asarray(want), dtype))
             actual.append(arithmetic.unload(got, dtype))
             defined.append(mask)
-        return _Outcome(expected, defined, actual, telling, bool(implementation.unordered))
+        outside = frozenset(spec.out_of_bounds)
+        return _Outcome(expected, defined, actual, telling, outside, bool(implementation.unordered))
 
-    def differ(
-        self, inputs: Sequence[np.ndarray], seed: int, deadline: float | None = None
-    ) -> tuple[int, int, tuple[int, ...], Any, Any] | None:
+    def out_of_bounds(self, inputs: Sequence[np.ndarray], deadline: float | None) -> tuple[str, ...]:
+        """What meets an index out of bounds in the original, given these inputs."""
+        return tuple(sorted(self.run(inputs, Wide(), 0, deadline).out_of_bounds))
+
+    def differ(self, inputs: Sequence[np.ndarray], seed: int, deadline: float | None = None) -> Difference | None:
         """The first difference that counts: result, device, index, expected and actual element."""
         exact = Exact(seed)
         seen: list[np.ndarray] | None = None
@@ -309,26 +318,46 @@ def search_counterexample(
     """
     deadline = time.monotonic() + budget_seconds
     search = Search(before, after, layouts or layouts_of(before, after), assume_indices_in_bounds, over_reals)
+    within = replace(search, assume_indices_in_bounds=True)
+    judged, outside = search, None
     limits = extents((before, after))
     share = _TRIAL_SHARE if has_loops(before) or has_loops(after) else 1.0
     for number, profile in _schedule(max_rounds):
         rng = np.random.default_rng([seed, number])
         inputs = draw(search.layouts.logical, profile, rng, limits)
+        trial = _Trial(tuple(inputs), seed + number, profile)
         trial_deadline = min(deadline, time.monotonic() + budget_seconds * share)
         try:
-            found = search.differ(inputs, seed + number, trial_deadline)
+            found = judged.differ(inputs, trial.seed, trial_deadline)
+            if found is not None and (judged is within or not judged.out_of_bounds(inputs, trial_deadline)):
+                return _minimal(within, trial, found, deadline)
         except OutOfTime:
             found = None
         if found is not None:
-            now = time.monotonic()
-            until = max(min(deadline, now + _MAX_SECONDS_TO_MINIMISE), now + _MIN_SECONDS_TO_MINIMISE)
-            small, (result, device, index, expected, actual) = minimised(
-                partial(search.differ, seed=seed + number, deadline=until), inputs, found, until
-            )
-            return Counterexample(small, result, device, index, expected, actual, seed + number, profile.value)
+            # who reads it asks at once whether the programs differ for indices within bounds as well
+            judged, outside = within, (trial, found)
+            deadline = min(deadline, time.monotonic() + _MAX_SECONDS_WITHIN_BOUNDS)
         if time.monotonic() > deadline:
-            return None
-    return None
+            break
+    return None if outside is None else _minimal(search, *outside, deadline)
+
+
+class _Trial(NamedTuple):
+    """Inputs that were tried, and how they were drawn."""
+
+    inputs: tuple[np.ndarray, ...]
+    seed: int
+    profile: Profile
+
+
+def _minimal(search: Search, trial: _Trial, found: Difference, deadline: float) -> Counterexample:
+    """The smallest inputs that show the difference, after at most the time that there is for that."""
+    now = time.monotonic()
+    until = max(min(deadline, now + _MAX_SECONDS_TO_MINIMISE), now + _MIN_SECONDS_TO_MINIMISE)
+    differ = partial(search.differ, seed=trial.seed, deadline=until)
+    small, (result, device, index, expected, actual) = minimised(differ, trial.inputs, found, until)
+    outside = () if search.assume_indices_in_bounds else search.out_of_bounds(small, None)
+    return Counterexample(small, result, device, index, expected, actual, trial.seed, trial.profile.value, outside)
 
 
 def _schedule(max_rounds: int) -> Iterator[tuple[int, Profile]]:

@@ -51,9 +51,9 @@ class Machine:
     start of a reduction at other places. On a machine `of_reals` it also tells of results that are no real numbers,
     such as quotients by zero, and of what may have been made of such. `unordered` names those that the specification
     lets choose an order (an unstable sort of equal keys, colliding updates that do not commute); a `backwards` machine
-    chooses the opposite one.
-    `out_of_bounds` names the ops that met an index outside their operand. `deadline` is a time of the monotonic clock;
-    `max_steps` bounds `steps`, the ops that were run in regions.
+    chooses the opposite one. `out_of_bounds` names the ops that met an index outside their operand, or wrapped a
+    negative one around, and their places. `deadline` is a time of the monotonic clock; `max_steps` bounds `steps`, the
+    ops that were run in regions.
     """
 
     def __init__(
@@ -100,6 +100,10 @@ class Machine:
         """Refuse a collective that not every device reaches."""
         if not self._stack[-1].together:
             raise DivergentCollective(construct)
+
+    def takes_outside(self, op: Op) -> None:
+        """An op has met an index outside its operand."""
+        self.out_of_bounds.add(f"'{op.name}' at {op.location}")
 
     def promise_sorted(self, op: Op, indices: np.ndarray) -> None:
         """Note where `indices_are_sorted` promises what does not hold."""

@@ -10,6 +10,7 @@ import numpy as np
 from ..read.attributes import Comparison
 from ..read.ir import Op
 from .record import Family, OpRecord, family_record
+from .wrapped import is_wrapped
 
 if TYPE_CHECKING:
     from ..evaluate.machine import Machine
@@ -120,6 +121,8 @@ def evaluate_select(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
     predicate, on_true, on_false = operands
     if op.operands[0].tensor.rank < op.operands[1].tensor.rank:
         predicate = predicate.reshape(-1, *(1,) * op.operands[1].tensor.rank)
+    if is_wrapped(predicate, on_true, on_false):
+        machine.takes_outside(op)
     return [np.where(predicate, on_true, on_false)]
 
 

@@ -16,6 +16,7 @@ from .choices import range_of
 from .engine import Engine
 from .integers import index_function
 from .values import Piece
+from .wrapped import before_wrapping
 
 MAX_GUARD_PIECES = 24
 """An integer expression with more cases than this is taken as one unknown."""
@@ -203,7 +204,11 @@ def _slots(prefix: str, guards: Sequence[Any]) -> list[list[str]]:
 def index_joints(engine: Engine, indices: Sequence[Any], limits: Sequence[int], points: Dom) -> list[Guarded]:
     """All combinations of the pieces of index values, p → (n1, …, nk, guards); each is read within its limit."""
     forms = [index_form(engine, value) for value in indices]
-    changed = [_assume_within(engine, form, max(limit, 0)) for form, limit in zip(forms, limits, strict=True)]
+    assumed = list(zip(forms, limits, strict=True))
+    if engine.excluded is not None:
+        wrapped = [(before_wrapping(engine, value), limit) for value, limit in zip(indices, limits, strict=True)]
+        assumed += [(index_form(engine, value), limit) for value, limit in wrapped if value is not None]
+    changed = [_assume_within(engine, form, max(limit, 0)) for form, limit in assumed]
     if any(changed):
         engine.used("indices in bounds")
         forms = [index_form(engine, value) for value in indices]

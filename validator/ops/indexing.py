@@ -30,7 +30,7 @@ def _clamped(machine: Machine, op: Op, starts: list[np.ndarray], sizes: Sequence
     for start, extent, size in zip(starts, op.operands[0].tensor.shape, sizes, strict=True):
         clamped.append(clamp_start(start, extent - size))
         if not np.array_equal(clamped[-1], start):
-            machine.out_of_bounds.add(f"'{op.name}'")
+            machine.takes_outside(op)
     return clamped
 
 
@@ -49,7 +49,7 @@ def evaluate_gather(machine: Machine, op: Op, operands: list[Any]) -> list[Any]:
         machine.promise_sorted(op, indices)
     places, order, inside = gather_indices(op, indices)
     if not inside:
-        machine.out_of_bounds.add(f"'{op.name}'")
+        machine.takes_outside(op)
     return [operand[places].transpose(order)]
 
 
@@ -67,7 +67,7 @@ def evaluate_scatter(machine: Machine, op: Op, operands: list[Any]) -> list[Any]
     flat = [array.transpose(order).reshape(-1) for array in updates]
     landing = targets >= 0
     if not landing.all():
-        machine.out_of_bounds.add(f"'{op.name}'")
+        machine.takes_outside(op)
     lanes, targets, flat = lanes[landing], targets[landing], [array[landing] for array in flat]
     if has_duplicates(lanes, targets):
         if op.attributes.get("unique_indices"):

@@ -182,7 +182,7 @@ LEMMAS = (
     ),
     Lemma(
         "indices in bounds",
-        "an unknown index of the original lies in the range in which it is not clamped",
+        "an unknown index of the original is in the range where it is not clamped, also before it is wrapped around",
         "the assumption `indices-in-bounds` is asked for; the verdict prints it",
         Theory.EXACT,
         "ops/guarded.py",

@@ -32,6 +32,11 @@ def witness_lines(witness: Counterexample, report: Report) -> Iterator[str]:
     if 0 < len(witness.matter) < len(witness.inputs):
         these = ", ".join(map(str, witness.matter))
         yield f"only {'inputs' if len(witness.matter) > 1 else 'input'} {these} must be other than zero"
+    if witness.out_of_bounds:
+        yield (
+            f"the original meets an index that is negative or out of bounds: {', '.join(witness.out_of_bounds)}; "
+            "no inputs without one were found to differ, and '--assume-indices-in-bounds' judges those only"
+        )
     for number, value in enumerate(witness.inputs):
         kind, content = array_text(value)
         separator = " " if content.startswith("[") or value.ndim == 0 else ", "
@@ -62,6 +67,7 @@ def witness_to_json(witness: Counterexample, confirmation: Confirmation | None =
         "profile": witness.profile,
         "seed": witness.seed,
         "matter": list(witness.matter),
+        "out_of_bounds": list(witness.out_of_bounds),
         "inputs": [_input(np.asarray(value)) for value in witness.inputs],
     }
 
