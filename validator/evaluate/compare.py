@@ -77,8 +77,6 @@ class _Outcome:
     actual: list[np.ndarray]
     telling: bool
     """False where the specification leaves open what these inputs give, or an assumption excludes them."""
-    out_of_bounds: frozenset[str]
-    """What met an index out of bounds in the original."""
     unordered: bool
     """Whether the implementation may choose an order that shows in its results."""
 
@@ -105,12 +103,7 @@ class Search:
         backwards: bool = False,
     ) -> _Outcome:
         """Run both programs on logical inputs, the implementation `backwards` where the specification lets it."""
-        devices = self.layouts.before_devices
-        partitions = self.after.num_partitions if devices == self.after.num_devices else None
-        # the flags of floats tell of real numbers in the wide arithmetic only: the others round, or hash
-        of_reals = self.over_reals and isinstance(arithmetic, Wide)
-        spec = Machine(devices, arithmetic, deadline=deadline, num_partitions=partitions, of_reals=of_reals)
-        wanted = spec.run(self.before, self.layouts.to_before(inputs))
+        spec, wanted = self._original(inputs, arithmetic, deadline)
         poison = np.random.default_rng([seed, 0xBAD])
         implementation = Machine(self.after, arithmetic, deadline=deadline, backwards=backwards)
         given = implementation.run(self.after, self.layouts.to_after(inputs, poison))
@@ -123,12 +116,22 @@ class Search:
             expected.append(arithmetic.unload(np.asarray(want), dtype))
             actual.append(arithmetic.unload(got, dtype))
             defined.append(mask)
-        outside = frozenset(spec.out_of_bounds)
-        return _Outcome(expected, defined, actual, telling, outside, bool(implementation.unordered))
+        return _Outcome(expected, defined, actual, telling, bool(implementation.unordered))
 
-    def out_of_bounds(self, inputs: Sequence[np.ndarray], deadline: float | None) -> tuple[str, ...]:
-        """What meets an index out of bounds in the original, given these inputs."""
-        return tuple(sorted(self.run(inputs, Wide(), 0, deadline).out_of_bounds))
+    def _original(
+        self, inputs: Sequence[np.ndarray], arithmetic: Arithmetic, deadline: float | None
+    ) -> tuple[Machine, list[np.ndarray]]:
+        """The machine that has run the original on logical inputs, and the results."""
+        devices = self.layouts.before_devices
+        partitions = self.after.num_partitions if devices == self.after.num_devices else None
+        # the flags of floats tell of real numbers in the wide arithmetic only: the others round, or hash
+        of_reals = self.over_reals and isinstance(arithmetic, Wide)
+        spec = Machine(devices, arithmetic, deadline=deadline, num_partitions=partitions, of_reals=of_reals)
+        return spec, spec.run(self.before, self.layouts.to_before(inputs))
+
+    def out_of_bounds(self, inputs: Sequence[np.ndarray]) -> tuple[str, ...]:
+        """What meets an index out of bounds in the original, on inputs on which it was run before, and so ends."""
+        return tuple(sorted(self._original(inputs, Wide(), None)[0].out_of_bounds))
 
     def differ(self, inputs: Sequence[np.ndarray], seed: int, deadline: float | None = None) -> Difference | None:
         """The first difference that counts: result, device, index, expected and actual element."""
@@ -329,11 +332,11 @@ def search_counterexample(
         trial_deadline = min(deadline, time.monotonic() + budget_seconds * share)
         try:
             found = judged.differ(inputs, trial.seed, trial_deadline)
-            if found is not None and (judged is within or not judged.out_of_bounds(inputs, trial_deadline)):
-                return _minimal(within, trial, found, deadline)
         except OutOfTime:
             found = None
         if found is not None:
+            if judged.assume_indices_in_bounds or not judged.out_of_bounds(inputs):
+                return _minimal(within, trial, found, deadline)
             # who reads it asks at once whether the programs differ for indices within bounds as well
             judged, outside = within, (trial, found)
             deadline = min(deadline, time.monotonic() + _MAX_SECONDS_WITHIN_BOUNDS)
@@ -356,7 +359,7 @@ def _minimal(search: Search, trial: _Trial, found: Difference, deadline: float) 
     until = max(min(deadline, now + _MAX_SECONDS_TO_MINIMISE), now + _MIN_SECONDS_TO_MINIMISE)
     differ = partial(search.differ, seed=trial.seed, deadline=until)
     small, (result, device, index, expected, actual) = minimised(differ, trial.inputs, found, until)
-    outside = () if search.assume_indices_in_bounds else search.out_of_bounds(small, None)
+    outside = () if search.assume_indices_in_bounds else search.out_of_bounds(small)
     return Counterexample(small, result, device, index, expected, actual, trial.seed, trial.profile.value, outside)
 
 

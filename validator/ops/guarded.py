@@ -204,26 +204,31 @@ def _slots(prefix: str, guards: Sequence[Any]) -> list[list[str]]:
 def index_joints(engine: Engine, indices: Sequence[Any], limits: Sequence[int], points: Dom) -> list[Guarded]:
     """All combinations of the pieces of index values, p → (n1, …, nk, guards); each is read within its limit."""
     forms = [index_form(engine, value) for value in indices]
-    assumed = list(zip(forms, limits, strict=True))
-    if engine.excluded is not None:
-        wrapped = [(before_wrapping(engine, value), limit) for value, limit in zip(indices, limits, strict=True)]
-        assumed += [(index_form(engine, value), limit) for value, limit in wrapped if value is not None]
-    changed = [_assume_within(engine, form, max(limit, 0)) for form, limit in assumed]
-    if any(changed):
+    if _assume_all_within(engine, indices, forms, limits):
         engine.used("indices in bounds")
         forms = [index_form(engine, value) for value in indices]
     return joint_indices(engine, forms, points)
 
 
-def _assume_within(engine: Engine, index: Any, high: int) -> bool:
-    """Assume that an index of the original lies between 0 and `high`; True if that says something new of an unknown.
+def _assume_all_within(engine: Engine, indices: Sequence[Any], forms: Sequence[Any], limits: Sequence[int]) -> bool:
+    """Assume that indices of the original are within their limits, also before they are wrapped around.
 
-    Assumption *indices-in-bounds*: values of an unknown integer that put the index outside are excluded inputs. That
-    says nothing of an index in a block that is not run.
+    Assumption *indices-in-bounds*, which says nothing of an index in a block that is not run. True if it says something
+    new of an unknown integer.
     """
-    store, excluded, changed = engine.store, engine.excluded, False
+    excluded = engine.excluded
     if excluded is None or not engine.is_original or engine.blocks:
         return False
+    wrapped = [(before_wrapping(engine, value), limit) for value, limit in zip(indices, limits, strict=True)]
+    unwrapped = [(index_form(engine, value), limit) for value, limit in wrapped if value is not None]
+    every = [*zip(forms, limits, strict=True), *unwrapped]
+    changed = [_assume_within(engine, excluded, form, max(limit, 0)) for form, limit in every]
+    return any(changed)
+
+
+def _assume_within(engine: Engine, excluded: dict[Any, Dom], index: Any, high: int) -> bool:
+    """Exclude values of an unknown integer that put an index outside 0 to `high`; True if some were not excluded."""
+    store, changed = engine.store, False
     for piece in index.pieces:
         guards, count, rel = split_guarded(engine, piece)
         if len(guards) != 1 or count != 1:

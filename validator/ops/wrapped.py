@@ -6,6 +6,7 @@ look-up on shards that leaves negative indices out is the whole one's part then.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,7 @@ def before_wrapping(engine: Engine, index: Any) -> Any | None:
             pieces.append(Piece(found.atom, store.compose(piece.rel, found.rel)))
     if not pieces or index.monoid is not None:
         return None
-    domain = store.domain(pieces[0].rel)
-    for piece in pieces[1:]:
-        domain = store.set_union(domain, store.domain(piece.rel))
+    domain = reduce(store.set_union, (store.domain(piece.rel) for piece in pieces))
     return engine.value(index.type, engine.gathered(pieces), domain, theory=index.theory)
 
 
@@ -40,10 +39,11 @@ def _unwrapped(engine: Engine, atom: Any) -> Piece | None:
         return None
     compared, attributes, (less, zero) = _operation(engine, test.atom, 2)
     added, _, terms = _operation(engine, moved.atom, 2)
-    if compared != "stablehlo.compare" or attributes != _LESS or _constant(engine, zero) != 0:
+    if compared != "stablehlo.compare" or attributes != _LESS or engine.number_of(zero.atom) != 0:
         return None
-    sizes = [_constant(engine, term) for term in terms]
-    if added != "stablehlo.add" or sizes.count(None) != 1 or max(size or 0 for size in sizes) <= 0:
+    sizes = [engine.number_of(term.atom) for term in terms]
+    size = next((number for number in sizes if isinstance(number, int)), 0)
+    if added != "stablehlo.add" or sizes.count(None) != 1 or size <= 0:
         return None
     store, whole = engine.store, terms[sizes.index(None)]
     reads = [store.compose(test.rel, less.rel), store.compose(moved.rel, whole.rel)]
@@ -61,16 +61,7 @@ def _operation(engine: Engine, atom: Any, count: int) -> tuple[str, Any, list[Pi
         Piece(operand, rel or (store.identity_on(everything) if operand.arity else constant(store, everything)))
         for operand, rel in operands
     ]
-    return name, attributes, reads
-
-
-def _constant(engine: Engine, piece: Piece) -> int | None:
-    """The one integer that a term is wherever it is read."""
-    number = engine.number_of(piece.atom)
-    if isinstance(number, int):
-        return number
-    found = engine.store.constant_range(piece.rel) if engine.is_integer(piece.atom) else None
-    return None if found is None else found[0]
+    return name, attributes, [engine.canonical(piece) for piece in reads]
 
 
 def is_wrapped(test: np.ndarray, moved: np.ndarray, kept: np.ndarray) -> bool:
